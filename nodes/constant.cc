@@ -51,6 +51,7 @@ class Constant final : public Node {
   // Given on cells, it must be checked against the cells of each request.
   NodeTraits own_traits() const override {
     NodeTraits traits{.is_function = true};
+    if (value().type == NumberType::real) traits.numbers = ResultNumbers::real;
     for (const Axis axis : {Axis::time, Axis::frequency})
       if (cells_[axis] != 1) traits.varies_along |= set_of(axis);
     if (traits.varies_along != kNoAxes) traits.depends_on = kDomain;

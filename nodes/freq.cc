@@ -22,7 +22,10 @@ class Freq final : public Node {
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
   NodeTraits own_traits() const override {
-    return {.depends_on = kDomain, .varies_along = set_of(Axis::frequency), .is_function = true};
+    return {.depends_on = kDomain,
+            .varies_along = set_of(Axis::frequency),
+            .is_function = true,
+            .numbers = ResultNumbers::real};
   }
 
  protected:

@@ -24,7 +24,7 @@ class Grid final : public Node {
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
   NodeTraits own_traits() const override {
-    return {.depends_on = kDomain, .varies_along = set_of(axis_), .is_function = true};
+    return {.depends_on = kDomain, .varies_along = set_of(axis_), .is_function = true, .numbers = ResultNumbers::real};
   }
 
  protected:

@@ -22,7 +22,7 @@ class Identity final : public Node {
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
   NodeTraits own_traits() const override {
-    return {.mixed_axes = kNoAxes, .is_function = true, .reads_no_values = true};
+    return {.mixed_axes = kNoAxes, .is_function = true, .reads_no_values = true, .numbers = ResultNumbers::of_children};
   }
 
  protected:

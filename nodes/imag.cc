@@ -24,6 +24,7 @@ class Imag final : public ElementwiseNode<ImagBody, Numbers::any_to_real> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Imag",
+            .algebra = Algebra::imaginary_part,
             .summary = "Imaginary part; 0 for real numbers.",
             .formula = "Im x",
             .result = "dimensions of the child; real; unit of the child",

@@ -94,7 +94,7 @@ class Parm final : public Node, public UnknownsHolder {
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
   NodeTraits own_traits() const override {
-    NodeTraits traits{.depends_on = kParameter};
+    NodeTraits traits{.depends_on = kParameter, .numbers = ResultNumbers::real};
     if (state().boolean("solvable")) traits.depends_on |= kSolvable;
     for (const Axis axis : {Axis::time, Axis::frequency})
       if (varies(axis)) traits.varies_along |= set_of(axis);

@@ -24,6 +24,7 @@ class Real final : public ElementwiseNode<RealBody, Numbers::any_to_real> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Real",
+            .algebra = Algebra::real_part,
             .summary = "Real part.",
             .formula = "Re x",
             .result = "dimensions of the child; real; unit of the child",

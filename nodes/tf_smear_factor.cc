@@ -2,12 +2,14 @@
 //
 // Children: lmn [3] or [source,3] (dimensionless), uvw [2,3]: the coordinates of a *baseline* (m) and their rates
 // (m/s); with [3] there is no time smearing. dt and dnu are the widths of the cells. State: n_minus (integer 1 or 0,
-// default 1), smear_time and smear_frequency (default true). Result: scalar or [source], real, dimensionless; varies
+// default 1), smear_time and smear_frequency (default true), time_width_s and freq_width_hz (instead of the cells'
+// widths; default 0: those). Result: scalar or [source], real, dimensionless; varies
 // along time and freq. Flags: union. Derivative: exact, by dual numbers (that of the smearing included). Thompson,
 // Moran & Swenson 2017, eqs 6.67 and 6.80. MeqTrees' TFSmearFactor takes the phases of two stations and their rates by
 // finite differences, and takes one frequency for bands narrower than 5 %; here each channel has its own value.
 #include "runtime/cell/cell_node.h"
 #include "runtime/core/plugin_api.h"
+#include "runtime/core/smearing_widths.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree {
@@ -16,6 +18,7 @@ struct TfSmearFactorBody {
   std::size_t sources;
   int n_minus;
   bool in_time, in_frequency;
+  SmearingWidths widths;
 
   template <class In, class Out>
   void cell(const In& in, Out out) const {
@@ -27,11 +30,12 @@ struct TfSmearFactorBody {
     using N = typename In::Number;
     using Coordinate = std::remove_const_t<decltype(in.frequency_hz)>;
     const bool rates = in_time && in.dims(1).rank == 2;
-    const Coordinate frequency_width_hz = in_frequency ? in.frequency_width_hz : Coordinate(0);
+    const auto width = [](double own, Coordinate of_cell) { return own > 0 ? Coordinate(own) : of_cell; };
+    const Coordinate frequency_width_hz = in_frequency ? width(widths.freq_hz, in.frequency_width_hz) : Coordinate(0);
     const N l = in(0, 3 * s), m = in(0, 3 * s + 1), n_off = n_offset(l, m, in(0, 3 * s + 2), n_minus);
     const N path_m = path_difference_m(in(1, 0), in(1, 1), in(1, 2), l, m, n_off);
     const N rate_m_s = rates ? path_difference_m(in(1, 3), in(1, 4), in(1, 5), l, m, n_off) : N(0);
-    *out = factor(path_m, rate_m_s, in.frequency_hz, frequency_width_hz, in.time_width_s);
+    *out = factor(path_m, rate_m_s, in.frequency_hz, frequency_width_hz, width(widths.time_s, in.time_width_s));
   }
   template <class T, class Coordinate>
   static T factor(T path_m, T path_rate_m_s, Coordinate frequency_hz, Coordinate frequency_width_hz,
@@ -48,7 +52,8 @@ class TFSmearFactor final : public CellNode<TFSmearFactor> {
       : CellNode(state),
         n_minus_(static_cast<int>(state.integer("n_minus"))),
         in_time_(state.boolean("smear_time")),
-        in_frequency_(state.boolean("smear_frequency")) {
+        in_frequency_(state.boolean("smear_frequency")),
+        widths_(state) {
     if (const auto n = state.integer("n_minus"); n != 0 && n != 1)
       throw StateError("state field \"n_minus\" must be 1 or 0");
   }
@@ -88,7 +93,9 @@ class TFSmearFactor final : public CellNode<TFSmearFactor> {
                       {.name = "smear_frequency",
                        .type = StateType::boolean,
                        .default_value = true,
-                       .doc = "whether to average over the frequency width of the cell"}}};
+                       .doc = "whether to average over the frequency width of the cell"},
+                      SmearingWidths::time_field(),
+                      SmearingWidths::freq_field()}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
@@ -100,11 +107,12 @@ class TFSmearFactor final : public CellNode<TFSmearFactor> {
     return lmn.rank == 1 ? TensorShape{} : TensorShape{lmn[0]};
   }
 
-  TfSmearFactorBody body() const { return {dims().size(), n_minus_, in_time_, in_frequency_}; }
+  TfSmearFactorBody body() const { return {dims().size(), n_minus_, in_time_, in_frequency_, widths_}; }
 
  private:
   int n_minus_;
   bool in_time_, in_frequency_;
+  SmearingWidths widths_;
 };
 
 RIMETREE_REGISTER_NODE(TFSmearFactor);

@@ -21,7 +21,8 @@ class Time final : public Node {
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
   NodeTraits own_traits() const override {
-    return {.depends_on = kDomain, .varies_along = set_of(Axis::time), .is_function = true};
+    return {
+        .depends_on = kDomain, .varies_along = set_of(Axis::time), .is_function = true, .numbers = ResultNumbers::real};
   }
 
  protected:

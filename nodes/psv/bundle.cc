@@ -76,7 +76,7 @@ Bundle::Bundle(const BatchContext& context, const ChildLayout& layout, PackedSki
       layout_(layout),
       first_(first),
       operands_(sky_operands<double>(*first.inputs, {})),
-      channels_(channels_of(first.inputs->cells())),
+      channels_(channels_of(layout, first.inputs->cells())),
       jones_operands_(layout, first.inputs->pool, first.first_source),
       tangents_(layout, first.inputs->pool, first.first_source),
       targets_(layout) {

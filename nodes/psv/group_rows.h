@@ -10,9 +10,12 @@
 
 namespace rimetree::psv {
 
-inline Channels channels_of(const Cells& cells) {
+/// Of the cells, with the widths that smearing is over.
+inline Channels channels_of(const LayoutNumbers& layout, const Cells& cells) {
   const AxisGrid& frequency = cells.axis(Axis::frequency);
-  return analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());
+  const std::size_t n = frequency.centre.size();
+  const std::vector<double> own(layout.widths.freq_hz > 0 ? n : 0, layout.widths.freq_hz);
+  return analyse_channels(frequency.centre.data(), own.empty() ? frequency.width.data() : own.data(), n);
 }
 
 /// Rows of a group of baselines, flattened: baseline by baseline, within that time by time. Number is the element of
@@ -36,7 +39,10 @@ struct GroupRows {
       const std::size_t cell = plane == 1 ? 0 : static_cast<std::size_t>(t);
       for (int i = 0; i < n_components; ++i)
         uvw[i].push_back(values.real()[static_cast<std::size_t>(i) * plane + cell]);
-      if (cells.has(Axis::time) && n_components == 6) exposure_s.push_back(cells.axis(Axis::time).width[t]);
+      if (n_components == 6 && layout.widths.time_s > 0)
+        exposure_s.push_back(layout.widths.time_s);
+      else if (n_components == 6 && cells.has(Axis::time))
+        exposure_s.push_back(cells.axis(Axis::time).width[t]);
       baseline.push_back(n_baseline);
       time.push_back(t);
       output.push_back(target + static_cast<std::size_t>(t) * n_channel);

@@ -9,6 +9,7 @@
 #include "runtime/core/error.h"
 #include "runtime/core/node.h"
 #include "runtime/core/pull_back.h"
+#include "runtime/core/smearing_widths.h"
 #include "runtime/math/traced.h"
 
 namespace rimetree::psv {
@@ -137,6 +138,7 @@ struct LayoutNumbers {
   bool has_rates = false;
   std::int32_t n_minus = 1;
   bool smear_time = true, smear_frequency = true;
+  SmearingWidths widths;
 };
 struct ChildLayout : LayoutNumbers {
   std::vector<int> jones_elements;
@@ -214,7 +216,7 @@ inline std::int32_t n_time(const ChildLayout& layout, const Evaluation& evaluati
   for (const Result* child : evaluation.children())
     if (child != nullptr) cells = broadcast(cells, child->value.cells());
   if (cells.extent[2] != 1 || cells.extent[3] != 1) throw ShapeError("PSV knows the time and freq axes only");
-  if (layout.has_rates && layout.smear_time && evaluation.cells().has(Axis::time))
+  if (layout.has_rates && layout.smear_time && layout.widths.time_s == 0 && evaluation.cells().has(Axis::time))
     return evaluation.cells().shape()[Axis::time];
   return cells[Axis::time];
 }
@@ -247,8 +249,8 @@ Problem<T> problem_of(const ChildLayout& layout, const Evaluation& evaluation, c
   problem.jones = baseline.pairs.data();
   problem.n_jones = static_cast<int>(baseline.pairs.size());
   problem.frequency_hz = frequency.centre.data();
-  problem.width_hz = frequency.width.data();
-  problem.exposure_s = cells.has(Axis::time) ? cells.axis(Axis::time).width.data() : nullptr;
+  problem.width_hz = {frequency.width.data(), layout.widths.freq_hz};
+  problem.exposure_s = {cells.has(Axis::time) ? cells.axis(Axis::time).width.data() : nullptr, layout.widths.time_s};
   problem.smear_time = layout.smear_time;
   problem.smear_frequency = layout.smear_frequency;
   return problem;

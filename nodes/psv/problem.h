@@ -44,6 +44,16 @@ struct SkyViews {
   Strided<T> profile;                       ///< numbers of profiles; null: the first one
 };
 
+/// Widths along an axis that smearing is over, of either sign: one for all cells, or what each of them has.
+struct Widths {
+  const double* of_cells;
+  double all;  ///< 0: those of the cells
+
+  RT_HD constexpr Widths(const double* of_cells = nullptr, double all = 0) : of_cells(of_cells), all(all) {}
+  RT_HD explicit operator bool() const { return all != 0 || of_cells != nullptr; }
+  RT_HD double operator[](std::ptrdiff_t cell) const { return all != 0 ? all : of_cells[cell]; }
+};
+
 /// Everything one baseline's visibilities depend on. T may be a dual number. Units: metres, metres per second, hertz,
 /// seconds.
 template <class T>
@@ -56,8 +66,8 @@ struct Problem : SkyViews<T> {
   int n_jones = 0;
 
   const double* frequency_hz = nullptr;            ///< [channel]
-  const double* width_hz = nullptr;                ///< [channel], sign ignored; null: no bandwidth smearing
-  const double* exposure_s = nullptr;              ///< [time]; null: no time smearing
+  Widths width_hz;                                 ///< [channel]; without: no bandwidth smearing
+  Widths exposure_s;                               ///< [time]; without: no time smearing
   bool smear_time = true, smear_frequency = true;  ///< switches on top of the above
 };
 

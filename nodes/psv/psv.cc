@@ -6,10 +6,10 @@
 // Children: lmn [S,3]; brightness [S,2,2] or [S] (Jy); uvw [3] (m), or [2,3] with rates (m/s), which turns smearing on;
 //           shape [S,3] or [S,4] (radians and the number of a profile; optional); then pairs J_p, J_q^H, each [S] or
 //           [S,2,2], or [] or [2,2] if all sources have the same, the innermost pair first.
-// State: n_minus, smear_time, smear_frequency. Result: [2,2] in the unit of the brightness.
-// Flags: the default rule. Derivative: exact; with respect to what brightness and Jones terms depend on by the kernels
-// that give the value, else by dual numbers through the scalar body (body.h). Smirnov 2011 (A&A 527, A106) eq. 14;
-// conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
+// State: n_minus, smear_time, smear_frequency, time_width_s, freq_width_hz. Result: [2,2] in the unit of the
+// brightness. Flags: the default rule. Derivative: exact; with respect to what brightness and Jones terms depend on by
+// the kernels that give the value, else by dual numbers through the scalar body (body.h). Smirnov 2011 (A&A 527, A106)
+// eq. 14; conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -47,6 +47,7 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
     layout_.n_minus = static_cast<int>(state.integer("n_minus"));
     layout_.smear_time = state.boolean("smear_time");
     layout_.smear_frequency = state.boolean("smear_frequency");
+    layout_.widths = SmearingWidths(state);
     if (const auto n = state.integer("n_minus"); n != 0 && n != 1)
       throw StateError("state field \"n_minus\" must be 0 or 1");
   }
@@ -93,7 +94,9 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
                   {.name = "smear_frequency",
                    .type = StateType::boolean,
                    .default_value = true,
-                   .doc = "bandwidth smearing over the channel's width, where uvw has rates"}}};
+                   .doc = "bandwidth smearing over the channel's width, where uvw has rates"},
+                  SmearingWidths::time_field(),
+                  SmearingWidths::freq_field()}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
@@ -366,7 +369,7 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
             0};
   psv::planner::Outlook outlook;
   outlook.n_source = static_cast<std::size_t>(layout_.n_source);
-  const bool all_times = layout_.has_rates && layout_.smear_time;
+  const bool all_times = layout_.has_rates && layout_.smear_time && layout_.widths.time_s == 0;
   outlook.n_row =
       n_node * static_cast<std::size_t>(all_times ? request.cells->shape()[Axis::time] : children[kUvw][Axis::time]);
   outlook.n_baseline = n_node;
@@ -382,7 +385,7 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
                                                         layout_.shape_columns > 0),
             0};
   if (by_time) outlook.n_row = n_node;
-  const psv::planner::Choice choice = psv::planner::expected_choice(outlook, psv::channels_of(*request.cells));
+  const psv::planner::Choice choice = psv::planner::expected_choice(outlook, psv::channels_of(layout_, *request.cells));
   if (!by_time) return {"PSV: " + choice.reason, choice.seconds};
   return {"PSV: one time after the other, as " + obstacle + ": " + choice.reason,
           choice.seconds * request.cells->shape()[Axis::time]};

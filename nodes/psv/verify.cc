@@ -57,8 +57,8 @@ Number coherence_of(const Problem<double>& x, std::ptrdiff_t s, std::ptrdiff_t t
   const Real u = x.u.at(s, t, f), v = x.v.at(s, t, f), w = x.w.at(s, t, f);
   const Real wave = x.frequency_hz[f] / kLight, path = u * l + v * m + w * depth;
   Real amplitude = 1;
-  if (x.du && x.smear_frequency && x.width_hz != nullptr) amplitude *= mean_over(path * x.width_hz[f] / kLight);
-  if (x.du && x.smear_time && x.exposure_s != nullptr) {
+  if (x.du && x.smear_frequency && x.width_hz) amplitude *= mean_over(path * x.width_hz[f] / kLight);
+  if (x.du && x.smear_time && x.exposure_s) {
     const Real rate = x.du.at(s, t, f) * l + x.dv.at(s, t, f) * m + x.dw.at(s, t, f) * depth;
     amplitude *= mean_over(rate * wave * x.exposure_s[t]);
   }

@@ -38,11 +38,17 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   static constexpr bool kVariesInFrequency = false;
 
   NodeTraits own_traits() const override {
-    NodeTraits traits{.mixed_axes = kNoAxes, .is_function = true};
+    NodeTraits traits{.mixed_axes = kNoAxes, .is_function = true, .numbers = result_numbers()};
     if (Derived::kVariesInTime) traits.varies_along |= set_of(Axis::time);
     if (Derived::kVariesInFrequency) traits.varies_along |= set_of(Axis::frequency);
     if (traits.varies_along != kNoAxes) traits.depends_on = kDomain;
     return traits;
+  }
+
+  static constexpr ResultNumbers result_numbers() {
+    if (Derived::kNumbers == Numbers::same) return ResultNumbers::of_children;
+    const bool is_real = Derived::kNumbers == Numbers::real_to_real || Derived::kNumbers == Numbers::any_to_real;
+    return is_real ? ResultNumbers::real : ResultNumbers::any;
   }
 
   Capabilities capabilities() const override {

@@ -32,6 +32,8 @@ enum class Algebra : std::uint8_t {
   exponential,     ///< exp(c0), element by element
   cosine,          ///< cos(c0), element by element
   sine,            ///< sin(c0), element by element
+  real_part,       ///< Re c0, element by element
+  imaginary_part,  ///< Im c0, element by element
   composition,     ///< the elements of c0, c1, ... one after the other, row-major, in the node's dimensions
   selection,       ///< some elements of c0; state index, multi as of class Selector
   /// The sum of the children's values over cells, or over a dimension; state reduction_axes, tensor_axis as of class

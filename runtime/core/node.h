@@ -19,6 +19,13 @@ namespace rimetree {
 using MovedValues = std::vector<Complex<long double>>;
 
 /// What holds for all evaluations of a node.
+/// Which numbers a result holds, as far as a class can tell before anything is evaluated.
+enum class ResultNumbers : std::uint8_t {
+  any,          ///< it cannot
+  real,         ///< real ones
+  of_children,  ///< real ones if all children hold such
+};
+
 struct NodeTraits {
   DependencySet depends_on = kNothing;  ///< beyond what the children depend on
   AxisSet varies_along = kNoAxes;       ///< axes beyond those of the children, for the estimate of memory
@@ -36,6 +43,7 @@ struct NodeTraits {
   bool always_evaluates = false;  ///< the result must be computed anew for every request (side effects: Sink)
   bool reads_no_values = false;   ///< children's values are passed on, or read where they are: on a device, too
   bool single_threaded = false;   ///< must run on the calling thread (Python code)
+  ResultNumbers numbers = ResultNumbers::any;
   friend bool operator==(const NodeTraits&, const NodeTraits&) = default;
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/rewrite/linear_forms.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace rimetree::rewrite {
 
@@ -55,6 +56,16 @@ Form product(const Form& a, const Form& b) {
   for (const Monomial& one : a)
     for (const Monomial& other : b) products.push_back(product(one, other));
   return products;
+}
+
+bool divide(Form& form, const Form& divisor) {
+  if (divisor.size() != 1 || !divisor[0].baseline.empty() || !divisor[0].source.empty()) return false;
+  for (Monomial& monomial : form) {
+    monomial.coefficient = monomial.coefficient / divisor[0].coefficient;
+    monomial.frequency -= divisor[0].frequency;
+    multiply_numbers(divisor[0], -1, monomial);
+  }
+  return true;
 }
 
 FormReader::FormReader(const Forest& forest, const std::vector<bool>& refused)
@@ -289,13 +300,8 @@ bool FormReader::read_dot_product(int node, int element, Form& form) {
 bool FormReader::read_quotient(std::span<const int> children, int element, Form& form) {
   Form dividend, divisor;
   if (!read(children[0], element, -1, dividend) || !read(children[1], element, -1, divisor)) return false;
-  if (divisor.size() != 1 || !divisor[0].baseline.empty() || !divisor[0].source.empty()) return false;
-  for (Monomial& monomial : dividend) {
-    monomial.coefficient = monomial.coefficient / divisor[0].coefficient;
-    monomial.frequency -= divisor[0].frequency;
-    multiply_numbers(divisor[0], -1, monomial);
-    form.push_back(std::move(monomial));
-  }
+  if (!divide(dividend, divisor)) return false;
+  form.insert(form.end(), std::make_move_iterator(dividend.begin()), std::make_move_iterator(dividend.end()));
   return true;
 }
 

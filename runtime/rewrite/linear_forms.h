@@ -31,10 +31,17 @@ struct Monomial {
   std::vector<Atom> baseline, source;        ///< what belongs to a baseline, or a station, and what to a source
 };
 
+/// What sums in an expression leave out.
+struct LeftOut {
+  bool flagged = false, missing = false;
+};
+
 using Form = std::vector<Monomial>;
 /// Longer ones are none that somebody has written as a phase.
 inline constexpr std::size_t kMostMonomials = 24;
 Form product(const Form& a, const Form& b);
+/// Divides by numbers and frequencies; false if a divisor is something else, or a sum.
+bool divide(Form& form, const Form& divisor);
 
 class FormReader {
  public:

@@ -8,6 +8,9 @@ namespace rimetree::rewrite {
 
 namespace {
 
+constexpr std::initializer_list<const char*> kSmearingFields = {"n_minus", "smear_time", "smear_frequency",
+                                                                "time_width_s", "freq_width_hz"};
+
 bool has_state(const NodeClass& node_class, std::initializer_list<const char*> fields) {
   return std::all_of(fields.begin(), fields.end(), [&](const char* field) {
     return std::any_of(node_class.state.begin(), node_class.state.end(),
@@ -56,12 +59,15 @@ NewNodes::NewNodes(const Forest& forest, const Registry& registry)
       selection_(class_of(registry, Algebra::selection, {"index"})),
       transpose_(class_of(registry, Algebra::transpose)),
       phase_(class_of(registry, Algebra::phase, {"n_minus"})),
-      source_sum_(class_of(registry, Algebra::source_sum, {"n_minus", "smear_time", "smear_frequency"})),
+      source_sum_(class_of(registry, Algebra::source_sum, kSmearingFields)),
       exponential_(class_of(registry, Algebra::exponential)),
-      polar_number_(class_of(registry, Algebra::polar_number)) {
+      polar_number_(class_of(registry, Algebra::polar_number)),
+      smearing_(class_of(registry, Algebra::smearing, kSmearingFields)),
+      real_part_(class_of(registry, Algebra::real_part)),
+      imaginary_part_(class_of(registry, Algebra::imaginary_part)) {
   complete_ = conjugate_transpose_ && negation_ && difference_ && product_ && quotient_ && composition_ && constant_ &&
               sum_ && matrix_product_ && selection_ && transpose_ && phase_ && source_sum_ && exponential_ &&
-              polar_number_;
+              polar_number_ && smearing_ && real_part_ && imaginary_part_;
 }
 
 int NewNodes::add(const NodeClass* node_class, std::map<std::string, StateValue> state, std::vector<int> children,
@@ -102,7 +108,8 @@ int NewNodes::conjugate_transpose(int node) { return shared(conjugate_transpose_
 int NewNodes::negative(int node) { return shared(negation_, {}, 0, {node}); }
 int NewNodes::difference(int a, int b) { return shared(difference_, {}, 0, {a, b}); }
 int NewNodes::total(int a, int b) { return shared(sum_, {}, 0, {a, b}); }
-int NewNodes::inverse(int node) { return shared(quotient_, {}, 0, {constant(1, {}), node}); }
+int NewNodes::quotient(int a, int b) { return shared(quotient_, {}, 0, {a, b}); }
+int NewNodes::inverse(int node) { return quotient(constant(1, {}), node); }
 int NewNodes::product(int a, int b) { return shared(product_, {}, 0, {a, b}); }
 int NewNodes::exponential(int node) { return shared(exponential_, {}, 0, {node}); }
 int NewNodes::polar(int amplitude, int angle) { return shared(polar_number_, {}, 0, {amplitude, angle}); }
@@ -147,7 +154,8 @@ int NewNodes::elementwise_product(std::vector<int> factors, bool in_place) {
   return add(product_, {}, std::move(factors), in_place);
 }
 int NewNodes::phase(int lmn, int uvw, int n_minus, bool in_place) {
-  return add(phase_, {{"n_minus", std::int64_t{n_minus}}}, {lmn, uvw}, in_place);
+  return placed(phase_, {{"n_minus", std::int64_t{n_minus}}}, mix(std::uint64_t{7}, std::uint64_t(n_minus)), {lmn, uvw},
+                in_place);
 }
 int NewNodes::first_element(int matrix, bool in_place) {
   return add(selection_, {{"index", index_of(0)}}, {matrix}, in_place);
@@ -156,14 +164,39 @@ int NewNodes::element_in_place(int matrix, int number) {
   return add(selection_, {{"index", index_of(number)}}, {matrix}, true);
 }
 
+int NewNodes::placed(const NodeClass* node_class, std::map<std::string, StateValue> state, std::uint64_t state_key,
+                     std::vector<int> children, bool in_place) {
+  return in_place ? add(node_class, std::move(state), std::move(children), true)
+                  : shared(node_class, std::move(state), state_key, std::move(children));
+}
+
+int NewNodes::part(int node, Algebra which, bool in_place) {
+  return placed(which == Algebra::real_part ? real_part_ : imaginary_part_, {}, 0, {node}, in_place);
+}
+
+int NewNodes::smearing(const SmearingNode& smearing, bool in_place) {
+  const char* width = smearing.in_time ? "time_width_s" : "freq_width_hz";
+  return placed(smearing_,
+                {{"n_minus", std::int64_t{smearing.n_minus}},
+                 {"smear_time", smearing.in_time},
+                 {"smear_frequency", !smearing.in_time},
+                 {width, smearing.width}},
+                mix(mix(std::uint64_t{5}, smearing.width), std::uint64_t(2 * smearing.n_minus + smearing.in_time)),
+                {smearing.lmn, smearing.uvw}, in_place);
+}
+
 int NewNodes::source_sum(const SourceSumNode& sum, bool in_place) {
   std::vector<int> children{sum.lmn, sum.brightness, sum.uvw, sum.shape};
   children.insert(children.end(), sum.jones.begin(), sum.jones.end());
-  return add(source_sum_,
-             {{"n_minus", std::int64_t{sum.n_minus}},
-              {"smear_time", sum.smear_time},
-              {"smear_frequency", sum.smear_frequency}},
-             std::move(children), in_place);
+  const auto switches = static_cast<std::uint64_t>(4 * sum.n_minus + 2 * sum.smear_time + sum.smear_frequency);
+  return placed(source_sum_,
+                {{"n_minus", std::int64_t{sum.n_minus}},
+                 {"smear_time", sum.smear_time},
+                 {"smear_frequency", sum.smear_frequency},
+                 {"time_width_s", sum.time_width_s},
+                 {"freq_width_hz", sum.freq_width_hz}},
+                mix(mix(mix(std::uint64_t{6}, sum.time_width_s), sum.freq_width_hz), switches), std::move(children),
+                in_place);
 }
 
 }  // namespace rimetree::rewrite

@@ -16,6 +16,14 @@ struct SourceSumNode {
   std::vector<int> jones;  ///< J_p, J_q^H, the innermost pair first
   int n_minus = 1;
   bool smear_time = false, smear_frequency = false;
+  double time_width_s = 0, freq_width_hz = 0;  ///< 0: those of the cells
+};
+
+/// What a node that smears is made of: over an exposure or a channel of a width, in seconds or hertz.
+struct SmearingNode {
+  int lmn = -1, uvw = -1, n_minus = 1;
+  bool in_time = false;
+  double width = 0;
 };
 
 /// Where these are among its children, and Jones terms from the last one on.
@@ -34,6 +42,7 @@ class NewNodes {
   int conjugate_transpose(int node);
   int negative(int node);
   int difference(int a, int b);
+  int quotient(int a, int b);
   /// One over each number.
   int inverse(int node);
   int total(int a, int b);
@@ -61,6 +70,9 @@ class NewNodes {
   int matrix_product(std::vector<int> factors, bool in_place);
   int elementwise_product(std::vector<int> factors, bool in_place);
   int phase(int lmn, int uvw, int n_minus, bool in_place);
+  int smearing(const SmearingNode& smearing, bool in_place);
+  /// The real or the imaginary part.
+  int part(int node, Algebra which, bool in_place);
   int first_element(int matrix, bool in_place);
   int element_in_place(int matrix, int number);
   int source_sum(const SourceSumNode& sum, bool in_place);
@@ -76,13 +88,16 @@ class NewNodes {
              std::vector<int> children);
   int add(const NodeClass* node_class, std::map<std::string, StateValue> state, std::vector<int> children,
           bool in_place);
+  int placed(const NodeClass* node_class, std::map<std::string, StateValue> state, std::uint64_t state_key,
+             std::vector<int> children, bool in_place);
 
   const Forest& forest_;
   std::size_t first_;
   int owner_ = -1;
   bool complete_ = false;
   const NodeClass *conjugate_transpose_, *negation_, *difference_, *product_, *quotient_, *composition_, *constant_,
-      *sum_, *matrix_product_, *selection_, *transpose_, *phase_, *source_sum_, *exponential_, *polar_number_;
+      *sum_, *matrix_product_, *selection_, *transpose_, *phase_, *source_sum_, *exponential_, *polar_number_,
+      *smearing_, *real_part_, *imaginary_part_;
   std::vector<NewNode> nodes_;
   std::vector<int> owners_;
   std::vector<std::size_t> entry_;  // of the same nodes: where they are in nodes_

@@ -93,13 +93,14 @@ void Rewriting::merge_equal_nodes(const Forest& written, std::span<const int> ro
                             ", and evaluated once with what it equals");
 }
 
-/// What is exp(i x), but no phase of a direction.
+/// What is exp(i x), but no phase of a direction, or sin(x)/x, but no smearing.
 void Rewriting::add_obstacles(const Forest& from, const WrittenPhases& phases) {
-  std::map<std::string, std::pair<int, std::size_t>> alike;
-  for (const auto& [node, reason] : phases.obstacles()) ++alike.try_emplace(reason, node, 0).first->second.second;
-  for (const auto& [reason, of] : alike)
-    summary_.emplace_back(
-        of.first, "sum over sources: " + named(from, of.first, of.second) + " is no phase of a source: " + reason);
+  std::map<std::pair<std::string, std::string>, std::pair<int, std::size_t>> alike;
+  for (const auto& [node, reason, what] : phases.obstacles())
+    ++alike.try_emplace({what, reason}, node, 0).first->second.second;
+  for (const auto& [why, of] : alike)
+    summary_.emplace_back(of.first, "sum over sources: " + named(from, of.first, of.second) + " is no " + why.first +
+                                        " of a source: " + why.second);
 }
 
 void Rewriting::take_sums_together(const Forest& from, std::span<const int> roots, const std::vector<bool>& refused,
@@ -113,7 +114,7 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   const Forest& read = with_phases ? *with_phases : from;
   std::vector<bool> refused_there = refused;
   refused_there.resize(read.size(), false);
-  TermReader reader(read, refused_there, phases.leaving_out_flagged());
+  TermReader reader(read, refused_there, phases.leaving_out());
   add_obstacles(from, phases);
   if (!reader.any()) return;
   reader.read(roots);

@@ -16,7 +16,7 @@ bool SourceSums::may_be_element(const SourceSum& sum) const {
   const auto terms = reader_.terms(sum);
   return std::all_of(terms.begin(), terms.end(), [&](const SourceTerm& term) {
     const auto factors = reader_.factors(term);
-    return term.written < 0 && is_fixed(term.lmn) &&
+    return term.written < 0 && term.part == Algebra::none && is_fixed(term.lmn) &&
            std::all_of(factors.begin(), factors.end(),
                        [&](const Factor& one) { return one.matrix < 0 && is_fixed(one.node); });
   });
@@ -24,15 +24,13 @@ bool SourceSums::may_be_element(const SourceSum& sum) const {
 
 /// Sums that differ in nothing but numbers of the sources, two to four at a time.
 std::vector<SourceSums::Elements> SourceSums::elements() const {
-  using Key = std::tuple<int, int, int, int, int, int, int>;
+  using Key = std::tuple<int, int, int, decltype(SourceTerm().sight())>;
   std::map<std::vector<Key>, Elements> alike;
   for (const SourceSum& sum : reader_.sums()) {
     if (!may_be_element(sum)) continue;
     std::vector<Key> key;
-    for (const SourceTerm& term : reader_.terms(sum)) {
-      const int smearing = term.smears + 2 * term.smear_time + 4 * term.smear_frequency;
-      key.emplace_back(term.lmn, term.shape, term.uvw, term.minus_uvw, term.n_minus, smearing, term.n_source);
-    }
+    for (const SourceTerm& term : reader_.terms(sum))
+      key.emplace_back(term.lmn, term.shape, term.n_source, term.sight());
     alike[std::move(key)].push_back(&sum);
   }
   std::vector<Elements> groups;

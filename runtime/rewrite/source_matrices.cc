@@ -44,6 +44,7 @@ bool TermReader::read_matrix(int node, bool adjoint, Product& product) {
     if (!has_term_[child]) return refuse(child, "it is an element without a phase of a source, and not zero");
     element_.clear();
     if (!read_factors(child, adjoint, element_)) return false;
+    if (element_.part != Algebra::none) return refuse(child, "it is an element that is the real part of a term");
     const auto& phases = element_.phases;
     alike = element_.nested < 0 &&
             (!any || (element_.lmn == first.lmn && element_.n_minus == first.n_minus &&
@@ -120,16 +121,16 @@ bool TermReader::read_elements(int node, bool negative, const Around& around) {
 
 /// One term for those of a source that are of different elements.
 void TermReader::join_elements(std::size_t first_term) {
-  std::map<std::tuple<int, int, int, int, int, int, int>, std::vector<std::size_t>> known;
+  using Key = std::tuple<int, int, int, decltype(SourceTerm().sight())>;
+  std::map<Key, std::vector<std::size_t>> known;
   std::vector<SourceTerm> joined;
   std::vector<ProductMatrix> matrices;
   std::vector<Place> places;
   for (std::size_t i = first_term; i < terms_.size(); ++i) {
     const SourceTerm& term = terms_[i];
     const Place& place = places_[i - first_term];
-    const int smearing = term.smears + 2 * term.smear_time + 4 * term.smear_frequency;
     const auto e = static_cast<std::size_t>(place.element);
-    auto& alike = known[{term.lmn, term.shape, term.uvw, term.minus_uvw, term.n_minus, smearing, term.n_source}];
+    auto& alike = known[{term.lmn, term.shape, term.n_source, term.sight()}];
     const auto free =
         std::find_if(alike.begin(), alike.end(), [&](std::size_t j) { return matrices[j].elements[e].is_zero; });
     const std::size_t at = free == alike.end() ? joined.size() : *free;

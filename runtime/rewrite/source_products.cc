@@ -25,10 +25,12 @@ bool looks_like_brightness(const Forest& forest, int node) {
 void TermReader::Product::clear() {
   factors.clear();
   phases.clear();
-  lmn = n_minus = smearing = taper = nested = -1;
+  lmn = n_minus = taper = nested = -1;
+  smearing = {-1, -1};
+  part = Algebra::none;
   element = -1;
   nested_at = n_left = n_right = 0;
-  negative = nested_adjoint = false;
+  negative = nested_adjoint = takes_parts = false;
 }
 
 /// Puts a product in the place of the sum in another one.
@@ -52,11 +54,13 @@ bool TermReader::take_place(const Product& from, Product& product) {
     return refuse(obstacle_.root, "a product has two values of n_minus");
   product.lmn = std::max(product.lmn, from.lmn);
   product.n_minus = std::max(product.n_minus, from.n_minus);
-  if ((product.smearing >= 0 && from.smearing >= 0) || (product.taper >= 0 && from.taper >= 0))
-    return refuse(std::max(from.smearing, from.taper), "a product has two factors of this kind");
-  product.smearing = std::max(product.smearing, from.smearing);
+  if (product.taper >= 0 && from.taper >= 0) return refuse(from.taper, "a product has two factors of this kind");
   product.taper = std::max(product.taper, from.taper);
-  return true;
+  const bool any_part = from.part != Algebra::none || product.part != Algebra::none;
+  if (any_part && !from.phases.empty() && product.phases.size() > from.phases.size())
+    return refuse(obstacle_.root, "a product has a phase beside the real part of another one");
+  if (from.part != Algebra::none) product.part = from.part;
+  return take_smearing(from.smearing, product);
 }
 
 /// Whether a factor must be read as it is written. What a conjugate transpose is of is read itself.
@@ -67,9 +71,12 @@ bool TermReader::is_refused(int node) const {
 bool TermReader::read_factors(int node, bool adjoint, Product& product) {
   const std::span<const int> children = forest_.children(node);
   if (is_refused(node)) return refuse(node, "its data are flagged element by element, or missing");
-  if (!has_term_[node]) {
+  const bool is_number = has_term_[node] == 0 || (has_term_[node] == kPart && !product.takes_parts);
+  if (is_number) {
     // A number's conjugate is the number: so a station's gain is one factor, wherever it stands.
     if (is_of_one_term(node)) return read_product(node, adjoint, product);
+    if (algebra(node) == Algebra::conjugate_transpose && !refused_[children[0]] && is_of_one_term(children[0]))
+      return read_product(children[0], !adjoint, product);
     const bool is_conjugate = algebra(node) == Algebra::conjugate || algebra(node) == Algebra::conjugate_transpose;
     if (is_conjugate && forest_.node(node).dims().is_scalar() && !refused_[children[0]])
       product.factors.push_back({children[0], !adjoint, false});
@@ -81,9 +88,10 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
     case Algebra::phase:
       return read_phase(node, adjoint, product);
     case Algebra::smearing:
-      if (product.smearing >= 0) return refuse(node, "a product has two factors of this kind");
-      product.smearing = node;
-      return take_direction(node, product);
+      return read_smearing(node, product);
+    case Algebra::real_part:
+    case Algebra::imaginary_part:
+      return read_part(node, product);
     case Algebra::taper:
       if (product.taper >= 0) return refuse(node, "a product has two factors of this kind");
       product.taper = node;
@@ -139,23 +147,22 @@ bool TermReader::read_adjoint(int node, bool adjoint, Product& product) {
   return read_factors(forest_.children(child)[0], !adjoint, product);
 }
 
-/// Whether a product without phases is better read as its factors, which other sums have as well: it is read less often
-/// than what stands beside a brightness in it, or once while something in it is read more often, as in (J_p B J_q^H) K.
+/// Whether a product without phases is better read as its factors, which other sums, or other terms, have as well: it
+/// is read less often than something in it that is no brightness, as in (J_p B J_q^H) K or in J_p = P_p E_ps, where P_p
+/// is that of all sources; or once.
 bool TermReader::is_of_one_term(int node) const {
   const bool elementwise = algebra(node) == Algebra::product;
   if (!elementwise && algebra(node) != Algebra::matrix_product) return false;
   int matrices = 0;
-  bool any_shared = false, any_brightness = false, any_read_more = false;
+  bool any_shared = false, any_read_more = false;
   for (const int child : forest_.children(node)) {
     const TensorShape& dims = forest_.node(child).dims();
     if (!dims.is_scalar() && !(dims == TensorShape{2, 2})) return false;
     matrices += !dims.is_scalar();
     any_shared = any_shared || n_reader_[child] > 1;
-    const bool is_brightness = looks_like_brightness(forest_, child);
-    any_brightness = any_brightness || is_brightness || is_of_one_term(child);
-    any_read_more = any_read_more || (!is_brightness && n_reader_[child] > n_reader_[node]);
+    any_read_more = any_read_more || (!looks_like_brightness(forest_, child) && n_reader_[child] > n_reader_[node]);
   }
-  return ((any_shared && n_reader_[node] == 1) || (any_brightness && any_read_more)) && (!elementwise || matrices < 2);
+  return ((any_shared && n_reader_[node] == 1) || any_read_more) && (!elementwise || matrices < 2);
 }
 
 bool TermReader::read_product(int node, bool adjoint, Product& product) {
@@ -187,7 +194,7 @@ bool TermReader::read_quotient(int node, bool adjoint, Product& product) {
 }
 
 bool TermReader::read_phase(int node, bool adjoint, Product& product) {
-  if (!leaves_out_flagged_.empty()) any_leaves_out_flagged_ = any_leaves_out_flagged_ || leaves_out_flagged_[node];
+  note_left_out(node);
   product.phases.push_back({forest_.children(node)[1], adjoint});
   return take_direction(node, product);
 }
@@ -205,15 +212,18 @@ bool TermReader::take_direction(int node, Product& product) {
 
 bool TermReader::emit(const Product& product, int stack) {
   if (product.phases.empty())
-    return refuse(product.smearing >= 0 ? product.smearing : product.taper, "without a phase");
-  if (!fits(product, stack) || varies_with_baseline(product)) return false;
+    return refuse(product.smears() ? std::max(product.smearing[0], product.smearing[1]) : product.taper,
+                  "without a phase");
+  if (!fits(product, stack) || varies_with_baseline(product) || !has_real_factors(product)) return false;
   SourceTerm term;
   term.lmn = product.lmn;
   term.n_source = stack;
   term.n_minus = product.n_minus;
   term.negative = product.negative;
+  term.part = product.part;
   if (product.taper >= 0) term.shape = forest_.children(product.taper)[0];
-  if (!set_smearing(product, term) || !set_baseline(product, term)) return false;
+  set_smearing(product, term);
+  if (!set_baseline(product, term)) return false;
   for (const int node : {term.lmn, term.shape, term.uvw, term.minus_uvw})
     if (node >= 0 && refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
   add(term, product);
@@ -276,15 +286,6 @@ bool TermReader::varies_with_baseline(const Product& product) {
   return false;
 }
 
-bool TermReader::set_smearing(const Product& product, SourceTerm& term) {
-  if (product.smearing < 0) return true;
-  const State& state = forest_.node(product.smearing).state();
-  term.smears = true;
-  term.smear_time = state.boolean("smear_time");
-  term.smear_frequency = state.boolean("smear_frequency");
-  return true;
-}
-
 /// Adds coordinates of stations, in order, and how often each counts.
 void TermReader::add_coordinates(int node, int times, Coordinates& all) {
   const std::span<const int> children = forest_.children(node);
@@ -322,26 +323,36 @@ bool TermReader::are_one_place(int a, int b) {
   return known->second;
 }
 
-/// The phases of a term, its smearing and its shape must be of one baseline.
+/// 1 if coordinates are those of the phases' baseline, -1 if they are those of the baseline turned round, else 0.
+int TermReader::sign_of_baseline(const Product& product, int other) {
+  for (const int sign : {1, -1}) {
+    Coordinates difference;
+    for (const auto& phase : product.phases) add_coordinates(phase.uvw, phase.negative ? -1 : 1, difference);
+    add_coordinates(other, -sign, difference);
+    if (difference.empty()) return sign;
+  }
+  return 0;
+}
+
+/// The phases of a term, its smearing and its shape must be of one baseline; the latter do not ask which way it goes.
 bool TermReader::set_baseline(const Product& product, SourceTerm& term) {
-  const int smeared = product.smearing >= 0 ? forest_.children(product.smearing)[1] : -1;
+  const auto coordinates = [this](int node) { return node >= 0 ? forest_.children(node)[1] : -1; };
+  const int in_time = coordinates(product.smearing[0]), in_frequency = coordinates(product.smearing[1]);
+  const int smeared = in_time >= 0 ? in_time : in_frequency;
   const int tapered = product.taper >= 0 ? forest_.children(product.taper)[1] : -1;
   const auto& phases = product.phases;
   if (phases.size() > 2) return refuse(phases.back().uvw, "phases of more than two stations");
   const int single = phases.size() == 1 && !phases[0].negative ? phases[0].uvw : -1;
-  for (const int other : {smeared, tapered}) {
+  const int whole = smeared >= 0 ? smeared : single >= 0 ? single : tapered;
+  bool is_turned = false;
+  for (const int other : {in_time, in_frequency, tapered}) {
     if (other < 0 || other == single) continue;
-    Coordinates difference;
-    for (const auto& phase : phases) add_coordinates(phase.uvw, phase.negative ? -1 : 1, difference);
-    add_coordinates(other, -1, difference);
-    if (!difference.empty()) return refuse(other, "it is not the baseline of the phases");
+    const int sign = sign_of_baseline(product, other);
+    if (sign == 0) return refuse(other, "it is not the baseline of the phases");
+    if (other == whole) is_turned = sign < 0;
   }
-  if (smeared >= 0 || single >= 0) {
-    term.uvw = smeared >= 0 ? smeared : single;
-    return true;
-  }
-  if (tapered >= 0) {
-    term.uvw = tapered;
+  if (whole >= 0) {
+    (is_turned ? term.minus_uvw : term.uvw) = whole;
     return true;
   }
   for (const auto& phase : phases) {

@@ -124,8 +124,7 @@ bool SourceSums::are_alike(const Source& a, const Source& b) const {
   // What varies in time would make all vary.
   const auto moves = [this](int node) { return node >= 0 && reader_.may_vary_in_time(node); };
   const auto key = [&moves](const SourceTerm& term) {
-    return std::tuple(moves(term.lmn) || moves(term.shape), term.uvw, term.minus_uvw, term.n_minus, term.smears,
-                      term.smear_time, term.smear_frequency);
+    return std::tuple(moves(term.lmn) || moves(term.shape), term.sight());
   };
   const auto alike = [](const Part& one, const Part& other) { return one.is_matrix() == other.is_matrix(); };
   return key(*a.term) == key(*b.term) && alike(a.brightness, b.brightness) &&
@@ -142,9 +141,17 @@ int SourceSums::shape_columns(const SourceTerm& term) const {
 
 int SourceSums::node_of_sum(Group& group, bool is_scalar, bool in_place) {
   const SourceTerm& first = *group[0].term;
+  if (first.part != Algebra::none) return nodes_.part(node_of_whole(group, is_scalar, false), first.part, in_place);
+  return node_of_whole(group, is_scalar, in_place);
+}
+
+/// Of which the sum may be but the real part.
+int SourceSums::node_of_whole(Group& group, bool is_scalar, bool in_place) {
+  const SourceTerm& first = *group[0].term;
   if (group.size() == 1 && first.written >= 0) {
     const int node = first.negative ? nodes_.negative(first.written) : first.written;
-    return in_place ? nodes_.sum({node}, true) : node;
+    // What is new is not just left out where it is missing.
+    return in_place || first.in_difference ? nodes_.sum({node}, in_place) : node;
   }
   std::vector<int> factors = take_out_common(group, &Source::left);
   std::vector<int> right = take_out_common(group, &Source::right);
@@ -178,6 +185,8 @@ int SourceSums::source_sum(const Group& group, bool in_place) {
   node.n_minus = first.n_minus;
   node.smear_time = first.smears && first.smear_time;
   node.smear_frequency = first.smears && first.smear_frequency;
+  node.time_width_s = first.time_width_s;
+  node.freq_width_hz = first.freq_width_hz;
   node.uvw = uvw_of(first);
   node.lmn = stack_of_places(group, &SourceTerm::lmn);
   if (std::any_of(group.begin(), group.end(), [](const Source& source) { return source.term->shape >= 0; }))

@@ -66,6 +66,7 @@ class SourceSums {
   int shape_columns(const SourceTerm& term) const;
 
   int node_of_sum(Group& group, bool is_scalar, bool in_place);
+  int node_of_whole(Group& group, bool is_scalar, bool in_place);
   static std::vector<int> take_out_common(Group& group, std::vector<Part> Source::*side);
   int source_sum(const Group& group, bool in_place);
   int uvw_of(const SourceTerm& term);

@@ -1,6 +1,7 @@
 #include "runtime/rewrite/source_terms.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/rewrite/new_nodes.h"
 
@@ -31,11 +32,15 @@ bool is_transparent(Algebra algebra) {
     case Algebra::reduction:
     case Algebra::composition:
     case Algebra::selection:
+    case Algebra::real_part:
+    case Algebra::imaginary_part:
       return true;
     default:
       return false;
   }
 }
+
+bool is_part(Algebra algebra) { return algebra == Algebra::real_part || algebra == Algebra::imaginary_part; }
 
 bool is_sum(Algebra algebra) {
   return algebra == Algebra::sum || algebra == Algebra::difference || algebra == Algebra::reduction;
@@ -43,10 +48,14 @@ bool is_sum(Algebra algebra) {
 
 }  // namespace
 
-TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused, std::span<const int> leaving_out_flagged)
-    : forest_(forest), refused_(refused) {
-  if (!leaving_out_flagged.empty()) leaves_out_flagged_.assign(forest.size(), false);
-  for (const int phase : leaving_out_flagged) leaves_out_flagged_[phase] = true;
+TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused,
+                       std::span<const std::pair<int, LeftOut>> leaving_out)
+    : forest_(forest), refused_(refused), is_real_(forest) {
+  if (!leaving_out.empty()) leaves_out_.assign(forest.size(), {});
+  for (const auto& [node, left_out] : leaving_out) {
+    leaves_out_[node].flagged |= left_out.flagged;
+    leaves_out_[node].missing |= left_out.missing;
+  }
   std::vector<bool> is_direction(forest.size());
   for (const int node : forest.order()) {
     any_ = any_ || algebra(node) == Algebra::phase || algebra(node) == Algebra::source_sum;
@@ -80,21 +89,21 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused, s
   for (const int node : forest.order()) {
     switch (algebra(node)) {
       case Algebra::phase:
+        has_term_[node] = kPhase;
+        break;
       case Algebra::smearing:
       case Algebra::taper:
-        has_term_[node] = 1;
+        has_term_[node] = kLoss;
         break;
       case Algebra::source_sum:
         // What others read as well is evaluated in any case. Stacks stay apart, as they may be known while others vary.
-        has_term_[node] = n_term(node) == 1 && n_reader_[node] == 1;
+        if (n_term(node) == 1 && n_reader_[node] == 1) has_term_[node] = kPhase;
         break;
       default:
         if (!is_transparent(algebra(node))) break;
         for (const int child : forest.children(node))
-          if (child >= 0 && has_term_[child]) {
-            has_term_[node] = 1;
-            break;
-          }
+          if (child >= 0) has_term_[node] |= has_term_[child];
+        if (has_term_[node] != 0 && is_part(algebra(node))) has_term_[node] = kPart;
     }
   }
 }
@@ -238,8 +247,12 @@ bool TermReader::read_terms(int node, bool negative, const Around& around) {
       return read_terms(children[0], !negative, around);
     case Algebra::sum:
       return read_all(false);
-    case Algebra::difference:
-      return read_all(true);
+    case Algebra::difference: {
+      const bool was_in_difference = std::exchange(in_difference_, true);
+      const bool good = read_all(true);
+      in_difference_ = was_in_difference;
+      return good;
+    }
     case Algebra::reduction:
       return read_reduction(node, negative, around);
     case Algebra::source_sum:
@@ -281,6 +294,7 @@ bool TermReader::read_term(int node, bool negative, const Around& around) {
   Product product = std::move(spare_);
   product.clear();
   product.negative = negative;
+  product.takes_parts = (has_term_[node] & kPhase) == 0;
   bool good = read_factors(node, around.adjoint, product);
   const bool too_long = good && is_too_long(product, around);
   if (good && around.outer != nullptr) good = put_into(*around.outer, product);
@@ -324,6 +338,7 @@ bool TermReader::read_source_sum(int node, bool negative, const Around& around) 
   const State& state = forest_.node(node).state();
   SourceTerm term;
   term.written = node;
+  term.in_difference = in_difference_;
   term.lmn = children[kLmnSlot];
   term.uvw = children[kUvwSlot];
   term.shape = children.size() > kShapeSlot ? children[kShapeSlot] : -1;
@@ -332,6 +347,8 @@ bool TermReader::read_source_sum(int node, bool negative, const Around& around) 
   term.smears = uvw.rank == 2;
   term.smear_time = term.smears && state.boolean("smear_time");
   term.smear_frequency = term.smears && state.boolean("smear_frequency");
+  if (term.smear_time) term.time_width_s = width_of(state, "time_width_s");
+  if (term.smear_frequency) term.freq_width_hz = width_of(state, "freq_width_hz");
   term.negative = negative;
   Product product;
   product.lmn = term.lmn;

@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/core/forest.h"
+#include "runtime/rewrite/linear_forms.h"
+#include "runtime/rewrite/real_nodes.h"
 
 namespace rimetree::rewrite {
 
@@ -20,6 +23,7 @@ struct Factor {
   bool adjoint = false, inverse = false;
   int matrix = -1;           ///< number of the matrix of products; -1: a node
   std::int8_t element = -1;  ///< of the node, counted row-major; -1: all of it
+  bool in_part = false;      ///< it is within what the real, or imaginary, part is of
   friend bool operator==(const Factor&, const Factor&) = default;
 };
 
@@ -41,9 +45,18 @@ struct SourceTerm {
   int n_source = 0;              ///< length of the stack; 0: a single source
   int n_minus = 1;
   bool smears = false, smear_time = false, smear_frequency = false;
+  double time_width_s = 0, freq_width_hz = 0;  ///< of smearing; 0: those of the cells
+  /// All of it (none), or its real or imaginary part, and all factors outside of that are real.
+  Algebra part = Algebra::none;
   bool negative = false;
   int written = -1;                    ///< the node that is just this term, or its negative; -1: none is
+  bool in_difference = false;          ///< of a difference, which is missing without it
   std::uint32_t first = 0, count = 0;  ///< its factors, from left to right
+
+  /// What is seen, but for the source: terms that agree in it can be summed by one node.
+  auto sight() const {
+    return std::tuple(uvw, minus_uvw, n_minus, smears, smear_time, smear_frequency, time_width_s, freq_width_hz, part);
+  }
 };
 
 /// A node that is a sum of such terms and, perhaps, of nodes that are none.
@@ -52,7 +65,7 @@ struct SourceSum {
   bool is_reduction = false;        ///< over a stack: flagged cells are left out of it
   bool by_element = false;          ///< a part of it is written element by element: each element has its own flags
   bool leaves_out_flagged = false;  ///< a phase of it does so with u, v or w
-  bool holds_zero = false;          ///< a constant that is left out of it: it is never missing
+  bool holds_zero = false;          ///< something of it is left out where it is missing: the sum need not be
   /// Whether flags of coordinates may be other ones than those of the sum.
   bool own_flags() const { return by_element || leaves_out_flagged; }
   std::uint32_t first_term = 0, n_term = 0;
@@ -68,11 +81,15 @@ struct Obstacle {
 /// Whether a node is what a class calls a brightness, or a part of it.
 bool looks_like_brightness(const Forest& forest, int node);
 
+/// What smearing is over, from a node's state; 0: the widths of the cells.
+double width_of(const State& state, const char* field);
+
 /// Reads the trees of a forest. What it has found stands in arrays, since there may be millions of terms.
 class TermReader {
  public:
-  /// `refused`: nodes that must not be part of a term, by node. `leaving_out_flagged`: phases that do so.
-  TermReader(const Forest& forest, const std::vector<bool>& refused, std::span<const int> leaving_out_flagged);
+  /// `refused`: nodes that must not be part of a term, by node. `leaving_out`: phases and smearing that do so.
+  TermReader(const Forest& forest, const std::vector<bool>& refused,
+             std::span<const std::pair<int, LeftOut>> leaving_out);
 
   /// Whether there is anything to read: phases of sources.
   bool any() const { return any_; }
@@ -108,7 +125,10 @@ class TermReader {
     std::vector<Factor> factors;
     std::vector<Phase> phases;
     int lmn = -1, n_minus = -1;
-    int smearing = -1, taper = -1;
+    std::array<int, 2> smearing{-1, -1};  ///< over exposures, over channels
+    int taper = -1;
+    Algebra part = Algebra::none;  ///< it is only the real, or imaginary, part of what has phases
+    bool takes_parts = false;      ///< such parts are not just numbers
     bool negative = false;
     int nested = -1;  ///< a factor that is a sum, which stands before factor `nested_at`
     std::size_t nested_at = 0;
@@ -119,7 +139,8 @@ class TermReader {
     std::size_t n_left = 0, n_right = 0;
     void clear();
     /// Whether there is nothing but the sum.
-    bool is_bare() const { return factors.empty() && phases.empty() && smearing < 0 && taper < 0; }
+    bool is_bare() const { return factors.empty() && phases.empty() && !smears() && taper < 0; }
+    bool smears() const { return smearing[0] >= 0 || smearing[1] >= 0; }
   };
   /// Of a term of an element.
   struct Place {
@@ -160,6 +181,10 @@ class TermReader {
   bool read_product(int node, bool adjoint, Product& product);
   bool read_quotient(int node, bool adjoint, Product& product);
   bool read_phase(int node, bool adjoint, Product& product);
+  bool read_smearing(int node, Product& product);
+  bool take_smearing(const std::array<int, 2>& smearing, Product& product);
+  bool read_part(int node, Product& product);
+  bool has_real_factors(const Product& product);
   bool read_adjoint(int node, bool adjoint, Product& product);
   bool read_selection(int node, bool adjoint, Product& product);
   bool read_matrix(int node, bool adjoint, Product& product);
@@ -167,6 +192,7 @@ class TermReader {
   void join_elements(std::size_t first_term);
   void add_matrix(const ProductMatrix& matrix, std::vector<Factor>& factors);
   bool is_zero(int node);
+  void note_left_out(int node);
   bool leaves_out(int term) { return is_zero(term) && (any_zero_ = true); }
   bool take_direction(int node, Product& product);
   bool emit(const Product& product, int stack);
@@ -174,8 +200,9 @@ class TermReader {
   using Coordinates = std::vector<std::pair<int, int>>;
   void add_coordinates(int node, int times, Coordinates& all);
   bool are_one_place(int a, int b);
+  int sign_of_baseline(const Product& product, int other);
   bool set_baseline(const Product& product, SourceTerm& term);
-  bool set_smearing(const Product& product, SourceTerm& term);
+  void set_smearing(const Product& product, SourceTerm& term) const;
   bool fits(const Product& product, int stack);
   bool varies_with_baseline(const Product& product);
   bool may_vary(int node, Axis axis) const { return (varies_[static_cast<std::size_t>(node)] & set_of(axis)) != 0; }
@@ -195,9 +222,12 @@ class TermReader {
   std::size_t n_direction_ = 0;          // of phases
   std::size_t n_moving_ = 0;             // directions and shapes of sources that vary in time
   std::vector<std::uint32_t> n_reader_;  // by node: parents
-  std::vector<std::uint8_t> has_term_;   // by node: a phase, smearing or taper, or one below it in sums and products
-  std::vector<std::uint8_t> needed_;     // by node: somebody reads it
-  std::vector<Uses> uses_;               // by node: of the first direction
+  /// What a node is, or one below it in sums and products is.
+  enum Holds : std::uint8_t { kPhase = 1, kLoss = 2, kPart = 4 };
+  std::vector<std::uint8_t> has_term_;  // by node: phases, smearing or tapers, real or imaginary parts of phases
+  RealNodes is_real_;
+  std::vector<std::uint8_t> needed_;                   // by node: somebody reads it
+  std::vector<Uses> uses_;                             // by node: of the first direction
   std::unordered_map<std::uint64_t, Uses> more_uses_;  // by key: of all others
   std::vector<SourceSum> sums_;
   std::vector<SourceTerm> terms_;
@@ -205,11 +235,12 @@ class TermReader {
   std::vector<ProductMatrix> matrices_;
   std::vector<int> read_states_;
   std::unordered_map<std::uint64_t, bool> one_place_;  // by pair of nodes
-  std::vector<Place> places_;             // of the terms of the matrix that is being read element by element
-  std::vector<AxisSet> varies_;           // by node: along which axes
-  std::vector<bool> leaves_out_flagged_;  // by node; empty: none does
+  std::vector<Place> places_;        // of the terms of the matrix that is being read element by element
+  std::vector<AxisSet> varies_;      // by node: along which axes
+  std::vector<LeftOut> leaves_out_;  // by node; empty: none does
   // Of the sum that is being read: something of it is such a matrix, such a phase, or a zero.
   bool by_element_ = false, any_leaves_out_flagged_ = false, any_zero_ = false;
+  bool in_difference_ = false;  // what is being read
   std::vector<Obstacle> obstacles_;
   Obstacle obstacle_;  // the last one met
   Product spare_, element_;

@@ -6,13 +6,23 @@
 
 namespace rimetree::rewrite {
 
+/// What is only a part of a phase may be anything else, as a beam or a rotation, and has no say where phases are whole.
+void WrittenPhases::tell_ends_apart() {
+  Arguments whole, parts;
+  for (const auto& [node, one] : exponentials_) (one.part == Algebra::none ? whole : parts).emplace(node, one.argument);
+  for (const auto& [node, one] : sincs_)
+    for (const int sine : one.sines) whole.emplace(sine, forest_.children(sine)[0]);
+  tell_ends_apart(whole);
+  tell_ends_apart(parts);
+}
+
 /// Coordinates are what two terms of one sum share, and no stack of sources has. Where something varies in time, they
 /// are looked for among that, and all else that varies is the source's.
-void WrittenPhases::tell_ends_apart(const std::unordered_map<int, Exponential>& found) {
+void WrittenPhases::tell_ends_apart(const Arguments& arguments) {
   Leaves steady, moving;
-  for (const auto& [node, one] : found) {
+  for (const auto& [node, argument] : arguments) {
     std::vector<int> own;
-    if (!reader().find_leaves(one.argument, own)) continue;
+    if (!reader().find_leaves(argument, own)) continue;
     std::vector<int> varying;
     std::ranges::copy_if(own, std::back_inserter(varying), [this](int leaf) { return reader().is_baseline(leaf); });
     if (varying.size() == 1) continue;

@@ -13,27 +13,60 @@
 namespace rimetree::rewrite {
 
 WrittenPhases::WrittenPhases(const Forest& forest, const std::vector<bool>& refused, NewNodes& nodes)
-    : forest_(forest), refused_(refused), nodes_(nodes) {
-  std::unordered_map<int, Exponential> found;
-  std::vector<int> order;
+    : forest_(forest), refused_(refused), nodes_(nodes), is_real_(forest) {
+  find_exponentials();
+  find_parts();
+  find_sincs();
+  if (exponentials_.empty() && sincs_.empty()) return;
+  tell_ends_apart();
+  std::unordered_map<int, bool> is_phase;
   for (const int node : forest.order()) {
+    if (algebra(node) == Algebra::phase) is_phase[node] = true;
+    const auto found = exponentials_.find(node);
+    if (found == exponentials_.end()) continue;
+    const bool made = make(node, found->second);
+    count_ += made;
+    if (found->second.part == Algebra::none) is_phase[node] = made;
+  }
+  for (const int node : forest.order())
+    if (const auto found = sincs_.find(node); found != sincs_.end()) count_ += make(node, found->second);
+  for (const int node : forest.order()) note_delays(node, is_phase);
+}
+
+void WrittenPhases::find_exponentials() {
+  for (const int node : forest_.order()) {
     const Algebra own = algebra(node);
     if (own != Algebra::exponential && own != Algebra::polar_number && own != Algebra::complex_number &&
         own != Algebra::sum && own != Algebra::difference)
       continue;
-    if (refused[static_cast<std::size_t>(node)] || forest.node(node).dims().rank > 1) continue;
-    if (auto one = exponential(node)) {
-      found.emplace(node, std::move(*one));
-      order.push_back(node);
+    if (refused_[static_cast<std::size_t>(node)] || forest_.node(node).dims().rank > 1) continue;
+    if (auto one = exponential(node)) exponentials_.emplace(node, std::move(*one));
+  }
+}
+
+/// Cosines and sines of what is in no exponential.
+void WrittenPhases::find_parts() {
+  std::unordered_set<int> known;
+  for (const auto& [node, one] : exponentials_) known.insert(one.argument);
+  for (const int node : forest_.order()) {
+    const Algebra own = algebra(node);
+    if ((own != Algebra::cosine && own != Algebra::sine) || refused_[static_cast<std::size_t>(node)]) continue;
+    const int argument = forest_.children(node)[0];
+    if (forest_.node(node).dims().rank > 1 || known.contains(argument)) continue;
+    const Algebra part = own == Algebra::cosine ? Algebra::real_part : Algebra::imaginary_part;
+    exponentials_.emplace(node, Exponential{.argument = argument, .part = part});
+  }
+}
+
+/// What divides sines is smearing, and no sum of sines.
+void WrittenPhases::find_sincs() {
+  for (const int node : forest_.order()) {
+    if (algebra(node) != Algebra::quotient || refused_[static_cast<std::size_t>(node)]) continue;
+    if (auto one = sincs(node)) {
+      for (const int sine : one->sines) exponentials_.erase(sine);
+      sincs_.emplace(node, std::move(*one));
     }
   }
-  if (order.empty()) return;
-  tell_ends_apart(found);
-  std::unordered_map<int, bool> is_phase;
-  for (const int node : order) count_ += is_phase[node] = make(node, found.at(node));
-  for (const int node : forest.order())
-    if (algebra(node) == Algebra::phase) is_phase[node] = true;
-  for (const int node : forest.order()) note_delays(node, is_phase);
 }
 
 /// Of a sum over sources that has a delay of its own for each of them, and no phase: these are what keeps it from being
@@ -60,7 +93,7 @@ void WrittenPhases::note_delays(int sum, const std::unordered_map<int, bool>& is
   }
   for (const int one : delays)
     if (is_delay_.erase(one) > 0)
-      obstacles_.emplace_back(one, "its delay is given, and not made of coordinates and directions");
+      obstacles_.push_back({one, "its delay is given, and not made of coordinates and directions"});
 }
 
 FormReader& WrittenPhases::reader() {
@@ -155,55 +188,71 @@ bool WrittenPhases::make(int node, const Exponential& found) {
   nodes_.set_owner(node);
   Form form;
   const bool is_read = reader().read(found.argument, form);
-  const char* reason = is_read ? put(node, found, form, reader().leaves_out_flagged(), -1) : "";
+  const char* reason = is_read ? put(node, found, form, {.flagged = reader().leaves_out_flagged()}, {}) : "";
   if (reason == nullptr) return true;
   if (split(node, found)) return true;
-  if (*reason != 0) obstacles_.emplace_back(node, reason);
+  if (found.part != Algebra::none) return false;
+  if (*reason != 0) obstacles_.push_back({node, reason});
   const auto is_delay = [](const Monomial& one) { return one.frequency == 1; };
   if (is_read && *reason == 0 && std::all_of(form.begin(), form.end(), is_delay)) is_delay_.insert(node);
   return false;
 }
 
-/// Puts a phase of a direction in the place of one that is written, times exp(i x) of what `rest` is (-1: there is
-/// nothing); else gives why it is none, as obstacle() does.
-const char* WrittenPhases::put(int node, const Exponential& found, Form form, bool leaves_out_flagged, int rest) {
-  if (const char* reason = obstacle(form, found.is_complex)) return reason;
+/// Puts a phase of a direction in the place of one that is written, times the rest; else gives why it is none, as
+/// obstacle() does.
+const char* WrittenPhases::put(int node, const Exponential& found, Form form, LeftOut left_out,
+                               const std::vector<int>& rest) {
+  if (const char* reason = obstacle(form, found.is_complex, 1)) return reason;
   double scale = take_scale(form, found.is_complex);
   // Without a source it is a delay of a station.
   if (std::all_of(form.begin(), form.end(), [](const Monomial& one) { return one.source.empty(); })) return "";
   if (found.conjugate) scale = -scale;
   Columns columns;
   int uvw = -1, n_minus = 0;
-  if (!sort_columns(form, columns, uvw)) return "its coordinates are no three numbers of a baseline";
+  if (!sort_columns(form, columns, uvw, 0)) return "its coordinates are no three numbers of a baseline";
   const TensorShape& dims = forest_.node(node).dims();
   const int lmn = lmn_of(columns, dims.rank == 1 ? dims[0] : 0, n_minus);
-  const bool is_unit = std::abs(std::abs(scale) - 1) <= kRounding;
-  if (!is_unit) uvw = nodes_.product(uvw, nodes_.constant(scale, {}));
-  if (is_unit && scale < 0) uvw = nodes_.negative(uvw);
+  if (std::abs(std::abs(scale) - 1) <= kRounding) scale = scale < 0 ? -1 : 1;
+  if (scale != 1) {
+    const int written = uvw;
+    uvw = scale == -1 ? nodes_.negative(uvw) : nodes_.product(uvw, nodes_.constant(scale, {}));
+    scaled_[written] = {uvw, scale};
+  }
+  std::vector<int> factors = amplitude(found);
+  factors.insert(factors.end(), rest.begin(), rest.end());
+  const bool is_whole = found.part == Algebra::none;
+  int all = nodes_.phase(lmn, uvw, n_minus, is_whole && factors.empty());
+  leaving_out_.emplace_back(all, left_out);
+  if (!factors.empty()) {
+    factors.push_back(all);
+    all = nodes_.elementwise_product(std::move(factors), is_whole);
+  }
+  if (!is_whole) nodes_.part(all, found.part, true);
+  return nullptr;
+}
+
+std::vector<int> WrittenPhases::amplitude(const Exponential& found) {
   std::vector<int> factors;
   for (const int factor : found.amplitude)
     if (!is_real(factor, 1)) factors.push_back(factor);
   if (found.negative) factors.push_back(nodes_.constant(-1, {}));
-  if (rest >= 0) factors.push_back(rest);
-  const int phase = nodes_.phase(lmn, uvw, n_minus, factors.empty());
-  if (leaves_out_flagged) leaving_out_flagged_.push_back(phase);
-  if (factors.empty()) return nullptr;
-  factors.push_back(phase);
-  nodes_.elementwise_product(std::move(factors), true);
-  return nullptr;
+  return factors;
 }
 
-/// Why an expression is no phase of a direction; "" where it does not look like one, nullptr where it is one.
-const char* WrittenPhases::obstacle(const Form& form, bool is_complex) const {
-  const bool any = std::any_of(form.begin(), form.end(),
-                               [](const Monomial& one) { return !one.baseline.empty() && one.frequency != 0; });
+/// Why an expression does not go with this power of frequency and coordinates; "" where it does not look like it,
+/// nullptr where it does.
+const char* WrittenPhases::obstacle(const Form& form, bool is_complex, int frequency) {
+  const bool any = std::any_of(form.begin(), form.end(), [frequency](const Monomial& one) {
+    return !one.baseline.empty() && (one.frequency != 0) == (frequency != 0);
+  });
   if (!any) return "";
   for (const Monomial& one : form) {
-    if (one.baseline.size() != 1) return "a part of its phase has not just one factor that belongs to a baseline";
-    if (one.frequency != 1) return "a part of its phase is not proportional to frequency";
+    if (one.baseline.size() != 1) return "a part of it has not just one factor that belongs to a baseline";
+    if (one.frequency != frequency)
+      return frequency == 1 ? "a part of it is not proportional to frequency" : "a part of it varies with frequency";
     const double real = is_complex ? one.coefficient.im : one.coefficient.re;
     const double other = is_complex ? one.coefficient.re : one.coefficient.im;
-    if (other != 0 || real == 0 || !std::isfinite(real)) return "its phase is not real";
+    if (other != 0 || real == 0 || !std::isfinite(real)) return "it is not real";
   }
   return nullptr;
 }
@@ -237,19 +286,21 @@ double WrittenPhases::take_scale(Form& form, bool is_complex) {
   return scale * first;
 }
 
-/// By quantities of the baseline: those of one vector in its order, numbers as they are met.
-bool WrittenPhases::sort_columns(const Form& form, Columns& columns, int& uvw) {
+/// By quantities of the baseline: those of one vector in its order, from an element on; or from the first one on
+/// numbers as they are met.
+bool WrittenPhases::sort_columns(const Form& form, Columns& columns, int& uvw, int first_element) {
   const int vector = form.front().baseline.front().node;
   const TensorShape& dims = forest_.node(vector).dims();
-  const bool is_vector = (dims == TensorShape{3} || dims == TensorShape{2, 3}) &&
-                         std::all_of(form.begin(), form.end(), [&](const Monomial& one) {
-                           const Atom& atom = one.baseline.front();
-                           return atom.node == vector && atom.element >= 0 && atom.element < 3;
-                         });
+  const bool is_vector =
+      (dims == TensorShape{3} || dims == TensorShape{2, 3}) &&
+      std::all_of(form.begin(), form.end(), [&](const Monomial& one) {
+        const Atom& atom = one.baseline.front();
+        return atom.node == vector && atom.element >= first_element && atom.element < first_element + 3;
+      });
   if (is_vector) columns.resize(3);
   for (const Monomial& one : form) {
     const Atom& atom = one.baseline.front();
-    auto at = columns.begin() + (is_vector ? atom.element : 0);
+    auto at = columns.begin() + (is_vector ? atom.element - first_element : 0);
     if (!is_vector) {
       at = std::find_if(columns.begin(), columns.end(), [&](const Column& known) { return known.baseline == atom; });
       if (at == columns.end()) at = columns.insert(at, Column{atom, {}});
@@ -258,7 +309,7 @@ bool WrittenPhases::sort_columns(const Form& form, Columns& columns, int& uvw) {
   }
   uvw = vector;
   if (is_vector) return true;
-  if (columns.size() > 3) return false;
+  if (columns.size() > 3 || first_element > 0) return false;
   std::vector<int> numbers;
   for (const Column& column : columns) {
     if (column.baseline.element < 0 && !forest_.node(column.baseline.node).dims().is_scalar()) return false;

@@ -1,5 +1,6 @@
 // Phases of sources that are written by hand: exp(i x) in any spelling, with x = 2 pi nu/c (u l + v m + w (n - 1))
-// written as products and sums of numbers or of vectors.
+// written as products and sums of numbers or of vectors; their real and imaginary parts, cos x and sin x; and smearing,
+// sin(x)/x.
 #pragma once
 
 #include <optional>
@@ -11,26 +12,32 @@
 
 #include "runtime/rewrite/linear_forms.h"
 #include "runtime/rewrite/new_nodes.h"
+#include "runtime/rewrite/real_nodes.h"
 
 namespace rimetree::rewrite {
 
 /// 2 pi / c in any association is within a few roundings of it, and l^2 + m^2 + n^2 of one.
 inline constexpr double kRounding = 2e-15;
 
-/// Puts nodes that are phases of directions by class into the places of those that are so by their formula.
+/// Puts nodes that are phases of directions by class into the places of those that are so by their formula, and nodes
+/// that smear.
 class WrittenPhases {
  public:
   /// `refused`: nodes that must be evaluated as they are written, by node.
   WrittenPhases(const Forest& forest, const std::vector<bool>& refused, NewNodes& nodes);
 
-  /// How many phases have been put in.
+  /// How many nodes have been put in.
   std::size_t count() const { return count_; }
-  /// Those that sum over u, v and w by a node that leaves out what is flagged.
-  const std::vector<int>& leaving_out_flagged() const { return leaving_out_flagged_; }
+  /// Those that are made from sums that leave out what is flagged, or missing.
+  const std::vector<std::pair<int, LeftOut>>& leaving_out() const { return leaving_out_; }
   /// Constants whose values have been read: what has been found holds as long as they do not change.
   std::span<const int> numbers() const;
-  /// Nodes that are exp(i x), but no phase of a direction.
-  const std::vector<std::pair<int, const char*>>& obstacles() const { return obstacles_; }
+  /// A node that is no phase, or smearing, of a direction, though it looks like it.
+  struct NoPhase {
+    int node = -1;
+    const char *reason = "", *what = "phase";
+  };
+  const std::vector<NoPhase>& obstacles() const { return obstacles_; }
 
  private:
   /// amplitude exp(i x), or of a complex z amplitude exp(z).
@@ -40,6 +47,12 @@ class WrittenPhases {
     bool conjugate = false;   ///< it is exp(-i x)
     bool negative = false;    ///< minus all that
     std::vector<int> amplitude;
+    Algebra part = Algebra::none;  ///< it is only the real, or the imaginary part of that
+  };
+  /// Numbers times sin(x)/x, of one x or of several.
+  struct Sincs {
+    std::vector<int> sines, others;
+    bool negative = false;
   };
   /// A product of numbers, as far down as it is one.
   struct Factors {
@@ -61,7 +74,12 @@ class WrittenPhases {
   FormReader& reader();
 
   using Leaves = std::unordered_map<int, std::vector<int>>;  // of phases
-  void tell_ends_apart(const std::unordered_map<int, Exponential>& found);
+  void find_exponentials();
+  void find_parts();
+  void find_sincs();
+  using Arguments = std::unordered_map<int, int>;  // of functions
+  void tell_ends_apart();
+  void tell_ends_apart(const Arguments& arguments);
   void tell_ends_of_stack(int length, const std::vector<int>& leaves);
   template <class MayBe>
   void say_rest_is_of_source(const std::vector<int>& varying, const MayBe& may_be_coordinates);
@@ -71,10 +89,16 @@ class WrittenPhases {
   std::vector<int> phases_below(int node, const Known& known) const;
   void note_delays(int sum, const std::unordered_map<int, bool>& is_phase);
   bool make(int node, const Exponential& found);
-  const char* put(int node, const Exponential& found, Form form, bool leaves_out_flagged, int rest);
-  /// A part of a sum in an argument: factors times a term.
+  const char* put(int node, const Exponential& found, Form form, LeftOut left_out, const std::vector<int>& rest);
+  std::vector<int> amplitude(const Exponential& found);
+  std::optional<Sincs> sincs(int node) const;
+  bool take_sines(int divisor, Factors& product, std::vector<int>& sines) const;
+  bool make(int node, const Sincs& found);
+  int smearing(int x, bool in_place, const char*& reason);
+  bool is_nothing(const Monomial& one);
+  /// A part of a sum in an argument: factors times a term, by divisors.
   struct Part {
-    std::vector<int> factors;
+    std::vector<int> factors, divisors;
     int term = -1;
     bool negative = false;
   };
@@ -82,16 +106,20 @@ class WrittenPhases {
     std::vector<Part> rest;
     std::vector<std::pair<Part, Form>> sourceless;
     Form form;  ///< of all others
-    bool leaves_out_flagged = false;
+    LeftOut left_out;
   };
   bool split(int node, const Exponential& found);
+  std::vector<int> factors_of(const std::vector<Part>& parts, const Exponential& found);
+  bool is_read_by_many(const Part& part) const { return forest_.parents(part.term).size() > 1; }
+  bool is_imaginary(const Part& part);
+  int exponential_of(const std::vector<Part>& parts, const Exponential& found, bool conjugate);
   void divide(Part part, bool is_complex, Parts& parts);
   bool read_part(const Part& part, Form& form);
   int sum_in(int node) const;
   int node_of(const Part& part);
-  const char* obstacle(const Form& form, bool is_complex) const;
+  static const char* obstacle(const Form& form, bool is_complex, int frequency);
   double take_scale(Form& form, bool is_complex);
-  bool sort_columns(const Form& form, Columns& columns, int& uvw);
+  bool sort_columns(const Form& form, Columns& columns, int& uvw, int first_element);
   int lmn_of(const Columns& columns, int stack, int& n_minus);
   int direction(const Columns& columns, int& n_minus);
   int coordinate(const Column& column, int stack);
@@ -106,10 +134,14 @@ class WrittenPhases {
   const std::vector<bool>& refused_;
   NewNodes& nodes_;
   std::optional<FormReader> reader_;
+  RealNodes is_real_;
   std::size_t count_ = 0;
-  std::vector<int> leaving_out_flagged_;
+  std::unordered_map<int, Exponential> exponentials_;
+  std::unordered_map<int, Sincs> sincs_;
+  std::unordered_map<int, std::pair<int, double>> scaled_;  ///< coordinates: what phases have, and how often
+  std::vector<std::pair<int, LeftOut>> leaving_out_;
   std::unordered_set<int> is_delay_;  ///< exp(i x) with x proportional to frequency, that are no phases of directions
-  std::vector<std::pair<int, const char*>> obstacles_;
+  std::vector<NoPhase> obstacles_;
 };
 
 template <class Known>

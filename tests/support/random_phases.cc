@@ -1,4 +1,7 @@
 // Phases of random trees: by class, and by hand in the ways in which scripts write them.
+#include <algorithm>
+#include <utility>
+
 #include "tests/support/random_rime.h"
 
 namespace rimetree::test {
@@ -61,33 +64,34 @@ std::string RandomRime::dot_product(const std::string& lmn, const std::string& u
   }
 }
 
-/// exp(2 pi i nu/c (u l + v m + w (n - 1))) as scripts write it.
-std::string RandomRime::written_phase(const std::string& lmn, const std::string& uvw) {
-  constexpr double kTurn = 6.283185307179586, kLight = 299792458.0;
-  const double own = scaled_ ? 0.9 : 1;
-  const bool negative = chance(0.3);
-  const double turn = negative ? -kTurn * own : kTurn * own;
+/// 2 pi nu/c (u l + v m + w (n - 1)) as scripts write it; `turn`: instead of 2 pi.
+std::string RandomRime::written_angle(const std::string& lmn, const std::string& uvw, double turn) {
+  constexpr double kLight = 299792458.0;
   const std::string nu = made("Freq", {});
-  std::string x;
   switch (pick(4)) {
     case 0:
-      x = made("Multiply", {constant({}, turn / kLight, turn / kLight), nu, path(lmn, uvw)});
-      break;
+      return made("Multiply", {constant({}, turn / kLight, turn / kLight), nu, path(lmn, uvw)});
     case 1: {
       const std::string length = made("Divide", {constant({}, kLight, kLight), nu});
-      x = made("Divide", {made("Multiply", {constant({}, turn, turn), path(lmn, uvw)}), length});
-      break;
+      return made("Divide", {made("Multiply", {constant({}, turn, turn), path(lmn, uvw)}), length});
     }
     case 2: {
       const std::string waves = made("Multiply", {uvw, made("Divide", {nu, constant({}, kLight, kLight)})});
-      x = made("Multiply", {path(lmn, waves), constant({}, turn, turn)});
-      break;
+      return made("Multiply", {path(lmn, waves), constant({}, turn, turn)});
     }
     default:
-      x = made("Multiply", {made("Multiply", {path(lmn, uvw), nu}), constant({}, turn / kLight, turn / kLight)});
+      return made("Multiply", {made("Multiply", {path(lmn, uvw), nu}), constant({}, turn / kLight, turn / kLight)});
   }
+}
+
+std::string RandomRime::written_phase(const std::string& lmn, const std::string& uvw) {
+  constexpr double kTurn = 6.283185307179586;
+  const double own = scaled_ ? 0.9 : 1;
+  const bool negative = chance(0.3);
+  std::string x = written_angle(lmn, uvw, negative ? -kTurn * own : kTurn * own);
   if (also(0.2)) {  // with the ionosphere's, or a constant one
-    const std::string other = also(0.5) ? made("Divide", {constant({}, -1e9, 1e9), nu}) : constant({}, -1, 1);
+    const std::string other =
+        also(0.5) ? made("Divide", {constant({}, -1e9, 1e9), made("Freq", {})}) : constant({}, -1, 1);
     x = made(also(0.5) ? "Add" : "Subtract", {x, other});
   }
   if (negative) x = made("Negate", {x});
@@ -103,6 +107,66 @@ std::string RandomRime::written_phase(const std::string& lmn, const std::string&
     default:
       return made("Add", {made("Cos", {x}), made("Multiply", {i, made("Sin", {x})})});
   }
+}
+
+/// By class, or what scripts write over a width of their own.
+RandomRime::Names RandomRime::smearing_of(const std::string& lmn, const std::string& uvw) {
+  if (tensors_ || also(0.5)) return {made("TFSmearFactor", {"lmn=" + lmn, "uvw=" + uvw})};
+  constexpr double kHalfTurn = 3.141592653589793, kLight = 299792458.0;
+  const auto scaled = [&](double by, const std::string& way) {
+    return written_smearing(made("Multiply", {constant({}, by, by), way}));
+  };
+  Names all{scaled(kHalfTurn * 3e6 / kLight, path(lmn, uvw))};
+  if (!has_rates_ || also(0.5)) return all;
+  Names terms;
+  for (int i = 0; i < 3; ++i) {
+    const std::string rate = made("Selector", {uvw}, {{"index", array({2}, {1, double(i)})}});
+    std::string cosine = made("Selector", {lmn}, {{"index", array({1}, {double(i)})}});
+    if (i == 2 && !whole_n_) cosine = made("Subtract", {cosine, constant({}, 1, 1)});
+    terms.push_back(made("Multiply", {rate, cosine}));
+  }
+  all.push_back(scaled(kHalfTurn * 0.02 / kLight, made("Multiply", {made("Freq", {}), made("Add", terms)})));
+  return all;
+}
+
+/// Never 0/0, as on a baseline of length zero.
+std::string RandomRime::written_smearing(const std::string& x) {
+  const std::string shifted = made("Add", {x, constant({}, 1e-20, 1e-20)});
+  return made("Divide", {made("Sin", {shifted}), shifted});
+}
+
+/// Of cosines, or of sines, of phases.
+std::string RandomRime::real_sum(std::size_t p, std::size_t q) {
+  const std::string name = "R:" + std::to_string(p) + ":" + std::to_string(q);
+  Names terms;
+  for (std::size_t s = 0; s < std::min<std::size_t>(n_source_, 4); ++s) {
+    const std::string lmn = tensors_ ? directions(0) : lmn_[s];
+    const std::string path = written_real_path(lmn, baseline_uvw_[p][q]);
+    const std::string part = made(also(0.7) ? "Cos" : "Sin", {path});
+    terms.push_back(made("Multiply", {also(0.5) ? parm(0.5, 1) : leaf(constant({}, 0.5, 1), {}), part}));
+  }
+  tree.node(name, "Add", terms);
+  return name;
+}
+
+std::string RandomRime::written_real_path(const std::string& lmn, const std::string& uvw) {
+  constexpr double kTurn = 6.283185307179586;
+  const bool tensors = std::exchange(tensors_, false);
+  const std::string angle = written_angle(lmn, uvw, kTurn);
+  tensors_ = tensors;
+  return angle;
+}
+
+/// exp(i k (TEC_p - TEC_q) / nu) of a source.
+std::string RandomRime::of_both_stations(std::size_t p, std::size_t q, std::size_t s) {
+  if (electrons_.empty())
+    for (std::size_t i = 0; i < n_source_ * n_antenna_; ++i)
+      electrons_.push_back(also(0.5) ? parm(-1, 1) : leaf(constant({}, -1, 1), {}));
+  const std::string difference = made("Subtract", {electrons_[s * n_antenna_ + p], electrons_[s * n_antenna_ + q]});
+  const std::string x = made("Divide", {made("Multiply", {constant({}, 1e9, 1e9), difference}), made("Freq", {})});
+  if (also(0.5)) return made("Polar", {constant({}, 1, 1), x});
+  const std::string i = made("Constant", {}, {{"value", StateArray{{}, NumberType::complex, {0, 1}}}});
+  return made("Exp", {made("Multiply", {i, x})});
 }
 
 }  // namespace rimetree::test

@@ -37,6 +37,9 @@ RandomRime::RandomRime(unsigned seed, Trouble trouble, std::size_t most_sources)
       tree.node(root, "Identity", {v});
       roots.push_back(root);
       residuals.push_back(made("Condeq", {constant({2, 2}, -1, 1, true), root}));
+      if (!by_hand_ || !also(0.3)) continue;  // of short baselines
+      roots.push_back(real_sum(p, q));
+      residuals.push_back(made("Condeq", {constant({}, -1, 1), roots.back()}));
     }
   tree.node(objective, "ChiSquare", residuals);
 }
@@ -198,7 +201,10 @@ RandomRime::Names RandomRime::scalars(std::size_t p, std::size_t q, const std::s
   } else {
     all.push_back(phase(lmn, baseline_uvw_[p][q], shape));
   }
-  if (smears_) all.push_back(made("TFSmearFactor", {"lmn=" + lmn, "uvw=" + baseline_uvw_[p][q]}));
+  if (smears_) {
+    const Names smearing = smearing_of(lmn, baseline_uvw_[p][q]);
+    all.insert(all.end(), smearing.begin(), smearing.end());
+  }
   if (!shape.empty()) all.push_back(made("SourceShape", {shape, baseline_uvw_[p][q]}));
   return all;
 }
@@ -277,6 +283,7 @@ std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
   }
   std::vector<bool> is_matrix(factors.size(), true);
   Names numbers = scalars(p, q, lmn_[s], shape_[s]);
+  if (also(0.15)) numbers.push_back(of_both_stations(p, q, s));
   std::string divisor;
   if (stations_ && !by_hand_ && chance(0.15)) {  // instead of its conjugate
     divisor = made("VisPhaseShift", {"lmn=" + lmn_[s], "uvw=" + station_uvw_[q]});

@@ -49,6 +49,12 @@ class RandomRime {
   std::string drifting_direction();
   std::string phase(const std::string& lmn, const std::string& uvw, const std::string& shape);
   std::string written_phase(const std::string& lmn, const std::string& uvw);
+  std::string written_angle(const std::string& lmn, const std::string& uvw, double turn);
+  Names smearing_of(const std::string& lmn, const std::string& uvw);
+  std::string written_smearing(const std::string& x);
+  std::string real_sum(std::size_t p, std::size_t q);
+  std::string written_real_path(const std::string& lmn, const std::string& uvw);
+  std::string of_both_stations(std::size_t p, std::size_t q, std::size_t s);
   std::string path(const std::string& lmn, const std::string& uvw);
   std::string dot_product(const std::string& lmn, const std::string& uvw);
   Names scalars(std::size_t p, std::size_t q, const std::string& lmn, const std::string& shape);
@@ -69,7 +75,7 @@ class RandomRime {
   bool by_hand_ = false, whole_n_ = false, scaled_ = false, moving_ = false;
   bool drifts_ = false;  ///< directions vary in time
   bool independent_baselines_ = false, has_rates_ = false, by_element_ = false, beam_is_scalar_ = false;
-  Names station_uvw_;
+  Names station_uvw_, electrons_;           // [antenna], [source][antenna]
   std::vector<Names> baseline_uvw_, beam_;  // [p][q], [antenna][source or tensor]
   std::vector<Names> number_;               // [source][antenna, feed]; without numbers it has none
   std::string zero_;

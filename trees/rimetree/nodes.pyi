@@ -942,6 +942,8 @@ def PSV(
     n_minus: int = ...,
     smear_time: bool = ...,
     smear_frequency: bool = ...,
+    time_width_s: float = ...,
+    freq_width_hz: float = ...,
     origin: str | None = None,
 ) -> NodeDef:
     """Visibilities of many sources on one baseline, in one pass: the monolithic node.
@@ -970,6 +972,10 @@ def PSV(
             time smearing over the cell's width, where uvw has rates
         smear_frequency (bool, default True)
             bandwidth smearing over the channel's width, where uvw has rates
+        time_width_s (float, s, default 0.0)
+            what smearing in time is over; 0: the width of each cell
+        freq_width_hz (float, Hz, default 0.0)
+            what smearing in frequency is over; 0: the width of each cell
 
     Result: [2,2], unit of the brightness
 
@@ -1395,6 +1401,8 @@ def TFSmearFactor(
     n_minus: int = ...,
     smear_time: bool = ...,
     smear_frequency: bool = ...,
+    time_width_s: float = ...,
+    freq_width_hz: float = ...,
     origin: str | None = None,
 ) -> NodeDef:
     """Loss of amplitude by averaging a source's fringes over the time and frequency width of a cell.
@@ -1416,6 +1424,10 @@ def TFSmearFactor(
             whether to average over the time width of the cell
         smear_frequency (bool, default True)
             whether to average over the frequency width of the cell
+        time_width_s (float, s, default 0.0)
+            what smearing in time is over; 0: the width of each cell
+        freq_width_hz (float, Hz, default 0.0)
+            what smearing in frequency is over; 0: the width of each cell
 
     Result: scalar or [source], real, dimensionless, at most 1; varies along time and freq
 

@@ -72,8 +72,8 @@ struct CellProblem {
         jones{&in, body.jones_are_matrices},
         n_jones(body.n_jones),
         frequency_hz(&in.frequency_hz),
-        width_hz(&in.frequency_width_hz),
-        exposure_s(body.has_exposure ? &in.time_width_s : nullptr),
+        width_hz{&in.frequency_width_hz, body.widths.freq_hz},
+        exposure_s{body.has_exposure ? &in.time_width_s : nullptr, body.widths.time_s},
         smear_time(body.smear_time),
         smear_frequency(body.smear_frequency) {
     l = {&in, kLmn, 0, 3}, m = {&in, kLmn, 1, 3}, n = {&in, kLmn, 2, 3};
@@ -93,7 +93,8 @@ struct CellProblem {
   ComplexCellView<In> brightness[4];
   Pairs jones;
   int n_jones;
-  const double *frequency_hz, *width_hz, *exposure_s;
+  const double* frequency_hz;
+  Widths width_hz, exposure_s;
   bool smear_time, smear_frequency;
 
  private:

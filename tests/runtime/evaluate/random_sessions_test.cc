@@ -108,7 +108,10 @@ class Session {
     const bool zero = pick(8) == 0;
     if (const auto* array = std::get_if<StateArray>(&value)) {
       std::vector<double> numbers;
-      for (const double old : array->data) numbers.push_back(zero && old < 1e6 ? 0 : old * factor());  // no frequencies
+      for (const double old : array->data)
+        numbers.push_back(old > 4e9           ? old  // the time that directions drift from
+                          : zero && old < 1e6 ? 0    // no frequencies
+                                              : old * factor());
       value = StateArray{array->shape, array->type, numbers};
     } else {
       value = zero ? 0.0 : std::get<double>(value) * factor();

@@ -41,7 +41,7 @@ def test_spellings_are_taken_together(spelling):
     forest = rt.Forest(ns)
     forest.results(roots, rt.Cells([0.0, 10.0], [1.0e9, 1.1e9], time_width_s=10.0, freq_width_hz=1e6))
     classes = forest.timing().classes
-    terms = {"TEC": {"Exp"}, "beams": {"Cos", "Pow"}}.get(spelling.like, set())
+    terms = {"TEC": {"Exp"}, "beams": {"Cos", "Pow"}, "rotated beams": {"Cos", "Pow"}}.get(spelling.like, set())
     assert not ({"VisPhaseShift", "Exp", "Polar", "Cos", "Pow"} - terms) & set(classes)
     assert classes["PSV"]["evaluations"] == 3
 

@@ -2,7 +2,7 @@
 
 How a tree is written must not decide how fast it is: `measure_spelling` gives the fraction of the speed of PSV. A
 spelling writes the visibilities of one baseline; what all share (directions, brightness, coordinates, gains) has been
-written before by `_write_scene`.
+written before by `write_scene`.
 """
 
 from __future__ import annotations
@@ -20,47 +20,8 @@ from ..cells import Cells
 from ..forest import Forest
 from ..scope import NodeScope
 from .measuring import WrongAnswerError
-from .trees import RADEC_0, START_S, TreeFigures, largest_difference, random_shapes, random_sky
-
-_C = 299792458.0
-_TURN = 2 * np.pi / _C
-_N_PATCH = 4
-
-
-@dataclass(frozen=True)
-class Scene:
-    """What a spelling writes with: the scope, the sources, and a baseline's stations."""
-
-    ns: NodeScope
-    n_source: int
-    p: int
-    q: int
-
-    @property
-    def sources(self) -> range:
-        return range(self.n_source)
-
-    @property
-    def uvw(self):
-        return self.ns.uvw(self.p, self.q)
-
-    def k(self, s: int):
-        """The phase of a source on the baseline."""
-        return rt.VisPhaseShift(self.ns.lmn(s), self.uvw)
-
-    def path(self, s: int, *moving: str):
-        """u l + v m + w (n - 1), written as numbers; "moving": of directions that do."""
-        ns, (u, v, w) = self.ns, (self.uvw[i] for i in range(3))
-        return u * ns.l(s, *moving) + v * ns.m(s, *moving) + w * ns.n1(s, *moving)
-
-    def offset(self, s: int):
-        """l, m, n - 1 as a vector."""
-        return self.ns.lmn(s) - rt.Constant([0.0, 0.0, 1.0])
-
-    def total(self, term: Callable):
-        """The sum of a term over sources."""
-        return rt.Add(*(term(s) for s in self.sources))
-
+from .spelling_scene import N_PATCH, TEC, TURN, WIDTH_HZ, WIDTH_S, C, Scene, write_scene
+from .trees import START_S, TreeFigures, largest_difference
 
 Writer = Callable[[Scene], object]
 
@@ -91,14 +52,22 @@ _LIKE: dict[str, Writer] = {
     "gains": lambda x: rt.MatrixMultiply(x.ns.G(x.p), _psv(x), x.ns.GH(x.q)),
     "extended": lambda x: _psv(x, None, x.ns.shape, rates=True),
     "smeared": lambda x: _psv(x, rates=True),
+    "smeared by channels": lambda x: rt.PSV(x.ns.lmn, x.ns.B, x.ns.uvw_rates(x.p, x.q), smear_time=False),
+    "real": lambda x: rt.Real(_psv(x, x.ns.I)[0, 0]),
+    "unpolarised": lambda x: _psv(x, x.ns.I)[0, 0],
     "moving": lambda x: rt.PSV(x.ns.moving, x.ns.B, x.uvw),
     "TEC": lambda x: _psv(x, None, None, x.ns.tec_terms(x.p), rt.ConjTranspose(x.ns.tec_terms(x.q))),
     "beams": lambda x: _psv(x, None, None, x.ns.beams(x.p), x.ns.beams(x.q)),
+    "rotated beams": lambda x: rt.MatrixMultiply(
+        x.ns.P(x.p),
+        _psv(x, None, None, x.ns.Es(x.p), rt.ConjTranspose(x.ns.Es(x.q))),
+        rt.ConjTranspose(x.ns.P(x.q)),
+    ),
     "XX and YY": lambda x: [_psv(x)[0, 0], _psv(x)[1, 1]],
     "patches": lambda x: rt.Add(
         *(
             rt.MatrixMultiply(x.ns.G(x.p, i), rt.PSV(x.ns.lmns(i), x.ns.Bs(i), x.uvw), rt.ConjTranspose(x.ns.G(x.q, i)))
-            for i in range(_N_PATCH)
+            for i in range(N_PATCH)
         )
     ),
 }
@@ -125,8 +94,41 @@ def _cos_sin(phase):
 
 
 def _wavelengths(x: Scene, s: int):
-    ns, uvw = x.ns, x.uvw * (rt.Freq() / _C)
+    ns, uvw = x.ns, x.uvw * (rt.Freq() / C)
     return 2 * np.pi * (uvw[0] * ns.l(s) + uvw[1] * ns.m(s) + uvw[2] * (ns.lmn(s)[2] - 1))
+
+
+def _sinc(x):
+    return rt.Sin(x) / x
+
+
+def _along(x: Scene, s: int, row: int):
+    """u l + v m + w (n - 1), or with their rates, of coordinates that have them."""
+    ns, uvw = x.ns, x.ns.uvw_rates(x.p, x.q)
+    return uvw[row, 0] * ns.l(s) + uvw[row, 1] * ns.m(s) + uvw[row, 2] * ns.n1(s)
+
+
+def _smeared_by_hand(x: Scene, s: int):
+    path, rate = _along(x, s, 0), _along(x, s, 1)
+    k = rt.Exp(1j * TURN * rt.Freq() * path)
+    return k * _sinc(np.pi / C * WIDTH_HZ * path) * _sinc(np.pi / C * WIDTH_S * rt.Freq() * rate) * x.ns.B(s)
+
+
+def _flux(x: Scene, s: int, function: Callable):
+    """The flux times the cosine, or sine, of the phase."""
+    return x.ns.flux(s) * function(TURN * rt.Freq() * x.path(s))
+
+
+def _with_tec(x: Scene, s: int):
+    """The ionosphere of both stations in the exponential of the phase."""
+    tec = x.ns.tec(x.p, s) - x.ns.tec(x.q, s)
+    return rt.Exp(1j * (TURN * rt.Freq() * x.path(s) + TEC * tec / rt.Freq())) * x.ns.B(s)
+
+
+def _rotated(x: Scene, s: int):
+    """A rotation of the station, and a beam of station and source."""
+    left, right = (x.ns.P(p) @ x.ns.E(p, s) for p in (x.p, x.q))
+    return left @ (x.k(s) * x.ns.B(s)) @ rt.ConjTranspose(right)
 
 
 def _sum_of_products(x: Scene, s: int):
@@ -136,12 +138,12 @@ def _sum_of_products(x: Scene, s: int):
 def _station_phase(x: Scene, p: int, s: int):
     """Written anew in every baseline."""
     ns, uvw = x.ns, x.ns.uvw(p)
-    return rt.Exp(1j * _TURN * rt.Freq() * (uvw[0] * ns.l(s) + uvw[1] * ns.m(s) + uvw[2] * ns.n1(s)))
+    return rt.Exp(1j * TURN * rt.Freq() * (uvw[0] * ns.l(s) + uvw[1] * ns.m(s) + uvw[2] * ns.n1(s)))
 
 
 def _patch(x: Scene, i: int):
     ns = x.ns
-    own = range(i * x.n_source // _N_PATCH, (i + 1) * x.n_source // _N_PATCH)
+    own = range(i * x.n_source // N_PATCH, (i + 1) * x.n_source // N_PATCH)
     return rt.MatrixMultiply(ns.G(x.p, i), rt.Add(*(x.k(s) * ns.B(s) for s in own)), rt.ConjTranspose(ns.G(x.q, i)))
 
 
@@ -229,11 +231,11 @@ SPELLINGS = (
         lambda x: x.total(lambda s: _elements(x, lambda i, j: rt.Multiply(*_losses(x, s), x.ns.b(s, i, j)))),
         "extended",
     ),
-    Spelling("patches with gains", lambda x: rt.Add(*(_patch(x, i) for i in range(_N_PATCH))), "patches"),
-    Spelling("Exp(i x)", lambda x: x.total(lambda s: rt.Exp(1j * _TURN * rt.Freq() * x.path(s)) * x.ns.B(s))),
+    Spelling("patches with gains", lambda x: rt.Add(*(_patch(x, i) for i in range(N_PATCH))), "patches"),
+    Spelling("Exp(i x)", lambda x: x.total(lambda s: rt.Exp(1j * TURN * rt.Freq() * x.path(s)) * x.ns.B(s))),
     Spelling(
         "Exp(i x) of l and m at a rate",
-        lambda x: x.total(lambda s: rt.Exp(1j * _TURN * rt.Freq() * x.path(s, "moving")) * x.ns.B(s)),
+        lambda x: x.total(lambda s: rt.Exp(1j * TURN * rt.Freq() * x.path(s, "moving")) * x.ns.B(s)),
         "moving",
     ),
     Spelling(
@@ -246,22 +248,43 @@ SPELLINGS = (
         lambda x: x.total(lambda s: x.ns.beam(x.p, s) * x.k(s) * x.ns.B(s) * x.ns.beam(x.q, s)),
         "beams",
     ),
+    Spelling("K (P E) B (P E)^H", lambda x: x.total(lambda s: _rotated(x, s)), "rotated beams"),
     Spelling(
         "K_p K_q* smearing B, rates apart",
         lambda x: x.total(lambda s: rt.Multiply(*_phases_and_smearing(x, s), x.ns.B(s))),
         "smeared",
     ),
+    Spelling("Exp(i x) Sin(y)/y Sin(z)/z B", lambda x: x.total(lambda s: _smeared_by_hand(x, s)), "smeared"),
+    Spelling(
+        "K B Sin(y)/y",
+        lambda x: x.total(lambda s: x.k(s) * x.ns.B(s) * _sinc(np.pi / C * WIDTH_HZ * _along(x, s, 0))),
+        "smeared by channels",
+    ),
+    Spelling("I cos x", lambda x: x.total(lambda s: _flux(x, s, rt.Cos)), "real"),
+    Spelling(
+        "sum of I cos x + i sum of I sin x",
+        lambda x: rt.ToComplex(x.total(lambda s: _flux(x, s, rt.Cos)), x.total(lambda s: _flux(x, s, rt.Sin))),
+        "unpolarised",
+    ),
+    Spelling("Exp(i (x + k (TEC_p - TEC_q) / nu))", lambda x: x.total(lambda s: _with_tec(x, s)), "TEC"),
+    Spelling(
+        "Exp(i k (TEC_p - TEC_q) / nu) K B",
+        lambda x: x.total(
+            lambda s: rt.Exp(1j * TEC * (x.ns.tec(x.p, s) - x.ns.tec(x.q, s)) / rt.Freq()) * x.k(s) * x.ns.B(s)
+        ),
+        "TEC",
+    ),
     Spelling("sum() of K B", lambda x: sum(x.k(s) * x.ns.B(s) for s in x.sources)),
-    Spelling("Polar(1, x)", lambda x: x.total(lambda s: rt.Polar(1.0, _TURN * rt.Freq() * x.path(s)) * x.ns.B(s))),
-    Spelling("cos x + i sin x", lambda x: x.total(lambda s: _cos_sin(x.path(s) * rt.Freq() * _TURN) * x.ns.B(s))),
+    Spelling("Polar(1, x)", lambda x: x.total(lambda s: rt.Polar(1.0, TURN * rt.Freq() * x.path(s)) * x.ns.B(s))),
+    Spelling("cos x + i sin x", lambda x: x.total(lambda s: _cos_sin(x.path(s) * rt.Freq() * TURN) * x.ns.B(s))),
     Spelling("cos x + i sin x of wavelengths", lambda x: x.total(lambda s: _cos_sin(_wavelengths(x, s)) * x.ns.B(s))),
     Spelling(
         "Exp(i nu Sum(uvw lmn))",
-        lambda x: x.total(lambda s: rt.Exp(1j * _TURN * rt.Freq() * _sum_of_products(x, s)) * x.ns.B(s)),
+        lambda x: x.total(lambda s: rt.Exp(1j * TURN * rt.Freq() * _sum_of_products(x, s)) * x.ns.B(s)),
     ),
     Spelling(
         "Exp(i nu uvw @ lmn)",
-        lambda x: x.total(lambda s: rt.Exp(1j * _TURN * rt.Freq() * (x.uvw @ x.offset(s))) * x.ns.B(s)),
+        lambda x: x.total(lambda s: rt.Exp(1j * TURN * rt.Freq() * (x.uvw @ x.offset(s))) * x.ns.B(s)),
     ),
     Spelling(
         "Exp(i x) of stations",
@@ -270,87 +293,16 @@ SPELLINGS = (
     Spelling(
         "Matrix22 of Polar(XX, x)",
         lambda x: x.total(
-            lambda s: _elements(x, lambda i, j: rt.Polar(1.0, _TURN * rt.Freq() * x.path(s)) * x.ns.b(s, i, j), False)
+            lambda s: _elements(x, lambda i, j: rt.Polar(1.0, TURN * rt.Freq() * x.path(s)) * x.ns.b(s, i, j), False)
         ),
         "diagonal",
     ),
 )
 
 
-def _write_scene(n_source: int, n_station: int) -> NodeScope:
-    """All that spellings and PSV nodes share."""
-    lmn, stokes, positions = random_sky(n_source, n_station)
-    shapes, generator = random_shapes(n_source), np.random.default_rng(9)
-    ns = NodeScope()
-    ns.radec_0 << rt.Constant(RADEC_0)
-    ns.lmn << rt.Constant(lmn)
-    ns.B << rt.Stokes(rt.Constant(stokes))
-    ns.D << rt.Stokes(rt.Constant(stokes * [1, 1, 0, 0]))
-    ns.shape << rt.Constant(shapes)
-    for i in (0, 1):
-        for j in (0, 1):
-            ns.bs(i, j) << rt.Selector(ns.B, index=[-1, i, j])
-    for s in range(n_source):
-        ns.lmn(s) << rt.Constant(lmn[s])
-        ns.B(s) << rt.Stokes(rt.Constant(stokes[s]))
-        ns.shape(s) << rt.Constant(shapes[s])
-        ns.l(s) << ns.lmn(s)[0]
-        ns.m(s) << ns.lmn(s)[1]
-        ns.n1(s) << ns.lmn(s)[2] - 1
-        for i in (0, 1):
-            for j in (0, 1):
-                ns.b(s, i, j) << ns.B(s)[i, j]
-    for i in range(_N_PATCH):
-        own = slice(i * n_source // _N_PATCH, (i + 1) * n_source // _N_PATCH)
-        ns.lmns(i) << rt.Constant(lmn[own])
-        ns.Bs(i) << rt.Stokes(rt.Constant(stokes[own]))
-    for p in range(n_station):
-        gains = generator.normal(size=(2 * (1 + _N_PATCH), 2)) @ [1, 1j]
-        ns.uvw(p) << rt.UVW(ns.radec_0, positions[p], positions[0])
-        ns.uvw_rates(p) << rt.UVW(ns.radec_0, positions[p], positions[0], include_deriv=True)
-        for i in (0, 1):
-            ns.g(p, i) << rt.Constant(gains[i])
-        ns.G(p) << rt.Matrix22(ns.g(p, 0), 0, 0, ns.g(p, 1))
-        ns.GH(p) << rt.ConjTranspose(ns.G(p))
-        for i in range(_N_PATCH):
-            ns.G(p, i) << rt.Constant(np.diag(gains[2 * i + 2 : 2 * i + 4]))
-    for p in range(n_station):
-        for q in range(p + 1, n_station):
-            ns.uvw(p, q) << ns.uvw(p) - ns.uvw(q)
-            ns.uvw_rates(p, q) << ns.uvw_rates(p) - ns.uvw_rates(q)
-    _write_moving(ns, n_source)
-    _write_terms(ns, n_source, n_station)
-    return ns
-
-
-def _write_moving(ns: NodeScope, n_source: int) -> None:
-    """The directions at a rate each."""
-    ns.later << rt.Time() - START_S
-    for s in range(n_source):
-        ns.l(s, "moving") << ns.l(s) + 1e-7 * (s % 7) * ns.later
-        ns.m(s, "moving") << ns.m(s) - 1e-7 * (s % 5) * ns.later
-        radius_2 = rt.Sqr(ns.l(s, "moving")) + rt.Sqr(ns.m(s, "moving"))
-        n = ns.n(s, "moving") << rt.Sqrt(1 - radius_2)
-        ns.n1(s, "moving") << -radius_2 / (1 + n)
-        ns.lmn(s, "moving") << rt.Composer(ns.l(s, "moving"), ns.m(s, "moving"), n)
-    ns.moving << rt.Composer(*(ns.lmn(s, "moving") for s in range(n_source)), dims=[n_source, 3])
-
-
-def _write_terms(ns: NodeScope, n_source: int, n_station: int) -> None:
-    """Jones terms of stations and sources, and stacks of those of a station."""
-    tec = np.random.default_rng(10).normal(size=(n_station, n_source))
-    for p in range(n_station):
-        for s in range(n_source):
-            ns.tec_term(p, s) << rt.Exp(8.448e9j * float(tec[p, s]) / rt.Freq())
-            r = rt.Sqrt(rt.Sqr(ns.l(s) - 1e-3 * p) + rt.Sqr(ns.m(s) + 5e-4 * p))
-            ns.beam(p, s) << rt.Cos(20 * r * rt.Freq() / 1.4e9) ** 3
-        ns.tec_terms(p) << rt.Composer(*(ns.tec_term(p, s) for s in range(n_source)), dims=[n_source])
-        ns.beams(p) << rt.Composer(*(ns.beam(p, s) for s in range(n_source)), dims=[n_source])
-
-
 def spelled(write: Writer, n_source: int, n_station: int) -> tuple[NodeScope, list[str]]:
     """The tree of a spelling, and its roots."""
-    ns, roots = _write_scene(n_source, n_station), []
+    ns, roots = write_scene(n_source, n_station), []
     for p in range(n_station):
         for q in range(p + 1, n_station):
             written = write(Scene(ns, n_source, p, q))
@@ -373,7 +325,9 @@ def measure_spelling(
     moved = iter(1e-3 * np.arange(1, 1_000_000))
 
     def cells(later_s: float) -> Cells:
-        return Cells(START_S + later_s + 10.0 * np.arange(n_time), freq_hz, time_width_s=10.0, freq_width_hz=1e6)
+        return Cells(
+            START_S + later_s + 10.0 * np.arange(n_time), freq_hz, time_width_s=WIDTH_S, freq_width_hz=WIDTH_HZ
+        )
 
     forests = []
     for write in (_LIKE[spelling.like], spelling.write):
