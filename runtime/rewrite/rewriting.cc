@@ -37,8 +37,13 @@ std::string named(const Forest& forest, int node, std::size_t count) {
   return text;
 }
 
-/// Sums of the same number of sources in one line, and what was not taken for the same reason.
-std::vector<std::pair<int, std::string>> summary_of(const Forest& forest, const TermReader& reader) {
+/// Sums of the same number of sources in one line, and what was not taken for the same reason. `written`: the forest in
+/// which nodes are what a script says.
+std::vector<std::pair<int, std::string>> summary_of(const Forest& forest, const Forest& written,
+                                                    const TermReader& reader) {
+  const auto node_of = [&](int node) -> const Node& {
+    return (static_cast<std::size_t>(node) < written.size() ? written : forest).node(node);
+  };
   std::vector<std::pair<int, std::string>> lines;
   std::map<std::pair<std::size_t, std::size_t>, std::pair<int, std::size_t>> sums;  // sources, rest: first, count
   for (const SourceSum& sum : reader.sums()) {
@@ -57,14 +62,14 @@ std::vector<std::pair<int, std::string>> summary_of(const Forest& forest, const 
                                                      : ""));
   std::map<std::pair<std::string, std::string>, std::pair<Obstacle, std::size_t>> obstacles;
   for (const Obstacle& obstacle : reader.obstacles()) {
-    auto& known = obstacles.try_emplace({obstacle.reason, forest.node(obstacle.node).node_class().name}, obstacle, 0)
-                      .first->second;
+    auto& known =
+        obstacles.try_emplace({obstacle.reason, node_of(obstacle.node).node_class().name}, obstacle, 0).first->second;
     if (obstacle.root < known.first.root) known.first = obstacle;
     ++known.second;
   }
   for (const auto& [key, of] : obstacles)
     lines.emplace_back(of.first.root, "sum over sources: in " + named(forest, of.first.root, of.second) + " node \"" +
-                                          forest.node(of.first.node).name() + "\" (" + key.second +
+                                          node_of(of.first.node).name() + "\" (" + key.second +
                                           ") is evaluated as written: " + key.first);
   return lines;
 }
@@ -118,7 +123,7 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   add_obstacles(from, phases);
   if (!reader.any()) return;
   reader.read(roots);
-  const auto lines = summary_of(read, reader);
+  const auto lines = summary_of(read, from, reader);
   summary_.insert(summary_.end(), lines.begin(), lines.end());
   if (reader.sums().empty()) return;
   SourceSums sums(read, reader, nodes);

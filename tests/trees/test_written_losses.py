@@ -261,6 +261,16 @@ def test_cosines_beside_complex_numbers_are_evaluated_as_written():
     assert any("may be complex" in note for note in forest.notes())
 
 
+def test_what_keeps_a_term_from_a_sum_is_named_as_it_is_written():
+    def write(ns, p, q):
+        return total(lambda s: phase(ns, p, q, s) * sinc(across(ns, p, q, s)) * sinc(across(ns, p, q, s)) * ns.B(s))
+
+    forest, roots = roots_of(write)
+    forest.results(roots, CELLS)
+    (note,) = (note for note in forest.notes() if "two factors of this kind" in note)
+    assert "(Divide)" in note
+
+
 def test_cosines_beside_phases_are_numbers():
     """A beam or a rotation that looks like the real part of a phase."""
 
