@@ -30,10 +30,12 @@ def sky(ns, kind):
         drift = rt.Constant(np.column_stack([np.full((N_SOURCE, 2), 1e-5), np.zeros(N_SOURCE)]))
         lmn = lmn + drift * rt.Time()
     if kind == "solvable":
-        rows = [rt.Composer(rt.Parm(LMN[s, 0]), rt.Constant(LMN[s, 1:])) for s in range(N_SOURCE)]
+        rows = [rt.Composer(rt.Parm(LMN[s, 0], solvable=True), rt.Constant(LMN[s, 1:])) for s in range(N_SOURCE)]
         lmn = rt.Composer(*rows, dims=[N_SOURCE, 3])
     if kind == "solvable flux":
-        fluxes = [rt.Composer(rt.Parm(STOKES[s, 0]), rt.Constant(STOKES[s, 1:])) for s in range(N_SOURCE)]
+        fluxes = [
+            rt.Composer(rt.Parm(STOKES[s, 0], solvable=True), rt.Constant(STOKES[s, 1:])) for s in range(N_SOURCE)
+        ]
         brightness = rt.Stokes(rt.Composer(*fluxes, dims=[N_SOURCE, 4]))
     return lmn, brightness
 
@@ -67,6 +69,7 @@ def test_sums_over_sources(kind, device):
     for own, other, without in zip(got, wanted, unsmeared, strict=True):
         np.testing.assert_allclose(own.value, other.value, rtol=0, atol=1e-11)
         assert np.abs(own.value - without.value).max() > 1e-3, "a test of smearing without any"
+        assert bool(other.derivatives) == derivatives
         for parameter, slope in other.derivatives.items():
             scale = max(1.0, np.abs(slope).max())
             np.testing.assert_allclose(own.derivatives[parameter], slope, rtol=0, atol=1e-11 * scale)
