@@ -72,7 +72,25 @@ SourceSums::Source SourceSums::sorted_out(const SourceTerm& term, std::span<cons
       source.right.push_back(part);
   }
   if (term.negative) source.brightness.node = nodes_.negative(source.brightness.node);
+  bring_to_ends(source);
   return source;
+}
+
+/// Numbers may stand anywhere. Those of the second station are conjugated: where both stations' stand on one side of
+/// the brightness, each is brought to its own, so that an antenna has the same terms on both sides of its baselines.
+void SourceSums::bring_to_ends(Source& source) {
+  const auto is_number = [](const Part& part) { return !part.is_matrix(); };
+  const auto is_conjugated = [](const Part& part) { return !part.is_matrix() && part.original >= 0; };
+  const auto is_plain = [](const Part& part) { return !part.is_matrix() && part.original < 0; };
+  const auto move = [](std::vector<Part>& from, std::vector<Part>& to, const auto& which) {
+    const auto kept = std::stable_partition(from.begin(), from.end(), [&](const Part& part) { return !which(part); });
+    to.insert(to.begin(), kept, from.end());
+    from.erase(kept, from.end());
+  };
+  if (std::ranges::none_of(source.right, is_number) && std::ranges::any_of(source.left, is_plain))
+    move(source.left, source.right, is_conjugated);
+  else if (std::ranges::none_of(source.left, is_number) && std::ranges::any_of(source.right, is_conjugated))
+    move(source.right, source.left, is_plain);
 }
 
 /// Of the matrices (of numbers, if there are no matrices) that do not vary in time the one that most sums have; of

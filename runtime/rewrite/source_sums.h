@@ -54,6 +54,7 @@ class SourceSums {
   bool may_be_element(const SourceSum& sum) const;
   Source sorted_out(const SourceTerm& term);
   Source sorted_out(const SourceTerm& term, std::span<const Piece> pieces);
+  static void bring_to_ends(Source& source);
   static std::size_t choose_brightness(std::span<const Piece> pieces);
   Piece piece_of(const Factor& factor);
   void add_pieces(const ProductMatrix& matrix, std::vector<Piece>& pieces);
