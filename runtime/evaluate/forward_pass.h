@@ -79,6 +79,7 @@ class ForwardPass {
   std::size_t run_on_device(std::span<const int> nodes);
   void bring_inputs_to_host();
   std::vector<int> run_groups(std::span<const int> roots);
+  bool must_see_flags(const FusedGroup& group, std::span<const Result* const> leaves) const;
   void run_one_by_one(std::span<const int> parts);
   void run_programs(std::span<const int> nodes, std::span<const GroupRun> runs);
   std::vector<int> run_sums(std::span<const int> nodes);

@@ -33,12 +33,16 @@ void ForwardPass::find_parts() {
   for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
     const int node = *it;
     if (!needed_[node]) continue;
-    const bool takes_part = !holds_inputs(node) && !state_.evaluated.is_made(node);
+    // Beside devices what a plan stacks is put together where its parts are.
+    const bool takes_part = !holds_inputs(node) && !(state_.placement.has_devices() && state_.evaluated.is_made(node));
     // Sums of many terms, and what they read, are evaluated by themselves. Their parts may be groups if they cannot be.
     const int reader = search.root_of_readers(node);
     const bool is_at_sum = has_sums_ && (sum_of_[node] != nullptr || (!in_sum_[node] && reader >= 0 &&
                                                                       (in_sum_[reader] || sum_of_[reader] != nullptr)));
-    const bool is_seen = is_at_sum || is_root_[node] || keeps(node) || search.readers(node) != waiting_consumers_[node];
+    // What a plan has put in must see flags (made_nodes.cc), and is no part of a program of what has been written.
+    const bool is_apart = reader >= 0 && state_.evaluated.is_made(node) && !state_.evaluated.is_made(reader);
+    const bool is_seen =
+        is_at_sum || is_apart || is_root_[node] || keeps(node) || search.readers(node) != waiting_consumers_[node];
     const int root = search.place(node, forest_.children(node), takes_part ? fusion->items_of(node) : 0, is_seen);
     if (root < 0 || root == node) continue;
     part_of_[node] = root;
@@ -49,6 +53,12 @@ void ForwardPass::find_parts() {
   for (const int node : nodes_)
     if (part_of_[node] >= 0) has_part_[part_of_[node]] = true;
   fusion->set_parts(part_of_);
+}
+
+/// Whether a group of nodes that a plan has put in has to look at flags, one node after the other.
+bool ForwardPass::must_see_flags(const FusedGroup& group, std::span<const Result* const> leaves) const {
+  const auto has_flags = [](const Result* leaf) { return !leaf->flags.empty(); };
+  return state_.evaluated.is_made(group.members.back()) && std::ranges::any_of(leaves, has_flags);
 }
 
 /// Gives the nodes that have to be evaluated by themselves: those without parts, and those whose parts have been
@@ -64,7 +74,7 @@ std::vector<int> ForwardPass::run_groups(std::span<const int> roots) {
     }
     GroupRun run{.group = fusion.group(node)};
     for (const int leaf : run.group->leaves) run.results.push_back(results_[leaf].get());
-    if (are_ok(run.results)) {
+    if (are_ok(run.results) && !must_see_flags(*run.group, run.results)) {
       run.shape = fusion.cells_of(*run.group, run.results, *request_.cells);
       const bool derives = std::any_of(run.results.begin(), run.results.end(),
                                        [](const Result* result) { return !result->derivatives.empty(); });

@@ -157,6 +157,8 @@ def test_terms_of_two_stations_in_one_exponential(spelling):
     forest = check(write, left=["Exp", "Polar"])
     made = forest.timing().classes.get("Exp", forest.timing().classes.get("Polar"))
     assert made["evaluations"] <= 3 * N_SOURCE + 3 * N_SOURCE * ("clocks" in spelling), "one for each station"
+    if spelling in ("of a difference", "apart from the phase"):
+        assert made["batches"] == 0, "within the programs of stacks"
 
 
 def test_what_dampens_is_not_conjugated():
