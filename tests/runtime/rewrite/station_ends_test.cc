@@ -19,7 +19,7 @@ std::size_t children_of_sum(const std::vector<std::string>& factors) {
     tree.constant("b" + s, test::array({2, 2}, {1, 0, 0.1, 2}));
     tree.node("k" + s, "VisPhaseShift", {"lmn=lmn" + s, "uvw=uvw"});
     for (const std::string station : {"p", "q"})
-      tree.constant(station + s, StateArray{{1, 3}, NumberType::complex, {1, 0.1, 1, std::stod(s), 1, 0.3}}, 2);
+      tree.constant(station + s, StateArray{{2, 1}, NumberType::complex, {1, 0.1, 1, std::stod(s)}}, 2);
     tree.node("h" + s, "Conj", {"q" + s});
     std::vector<std::string> own;
     for (const std::string& factor : factors) own.push_back(factor + s);
@@ -36,6 +36,7 @@ std::size_t children_of_sum(const std::vector<std::string>& factors) {
 
 TEST(StationEnds, ArePairsWhereverTheyAreWritten) {
   const std::size_t one_pair = children_of_sum({"p", "k", "b", "h"});
+  EXPECT_EQ(one_pair, 6u);
   EXPECT_EQ(children_of_sum({"p", "h", "k", "b"}), one_pair);
   EXPECT_EQ(children_of_sum({"h", "p", "b", "k"}), one_pair);
   EXPECT_EQ(children_of_sum({"k", "b", "h", "p"}), one_pair);
