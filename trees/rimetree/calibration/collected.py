@@ -8,6 +8,7 @@ import numpy as np
 
 from ..solving import SolutionFlag
 from .plan.solve_trees import SolveTree
+from .solutions.small_gains import with_errors_of_small_gains
 from .solutions.term_solutions import TermSolutions
 from .starts.fewer_directions import BestFit
 from .terms.grid import Axis, Chunk
@@ -154,9 +155,17 @@ class Collected:
         return self._term.name
 
     def add(
-        self, chunk: Chunk, parameters: Sequence[Parameter], arrays: dict, *, convention: str, field_id: int
+        self,
+        chunk: Chunk,
+        parameters: Sequence[Parameter],
+        arrays: dict,
+        *,
+        convention: str,
+        field_id: int,
+        variance: float,
     ) -> None:
-        """The solutions of a field's chunk, as `chunk_arrays` keeps them; by which convention, if by any."""
+        """The solutions of a field's chunk, as `chunk_arrays` keeps them; by which convention, if by any; `variance`:
+        by which weights differ from 1/sigma^2, and squares of errors with them."""
         self._convention = convention or self._convention
         axis = chunk.times[self._term.name]
         self._fields.append(np.full(len(axis.centre), field_id))
@@ -170,7 +179,7 @@ class Collected:
             d = self._axes["directions"].index(key[1] or "")
             place = (slice(None), slice(None), a, d)
             self._fill(part, [own[k] for k in at], {key: array[at] for key, array in found.items()}, place)
-        self._parts.append((axis, part))
+        self._parts.append((axis, with_errors_of_small_gains(part, variance)))
 
     def _fill(self, part, parameters, found, at) -> None:
         value, sigma, flag = found["value"], found["sigma"], found["flag"]

@@ -108,6 +108,11 @@ class Session:
         names = ", ".join(group.antenna_names[antenna] for antenna in group.antennas)
         raise CalibrationError(f"there is no antenna {name!r} with data to refer phases to; there are {names}")
 
+    @property
+    def errors_from_residuals(self) -> bool:
+        """Whether errors of solutions say how large residuals are, whatever weights are."""
+        return self._options.solver.errors_from_residuals
+
     def release(self) -> None:
         """Lets go of data and results, after the last chunk."""
         self._forest = self._ahead = self._looked = None

@@ -45,6 +45,8 @@ class WindowSolutions:
 
     def add(self, session: Session, chunk: Chunk, arrays: dict, report: ChunkReport) -> None:
         """A chunk of one of the sessions."""
+        # Errors that follow the residuals already, as those of robust fits do, know how large the noise is.
+        noise = 1.0 if session.errors_from_residuals else report.noise_ratio / report.noise
         for collected in self._collected:
             collected.add(
                 chunk,
@@ -52,6 +54,7 @@ class WindowSolutions:
                 arrays,
                 convention=_convention(session, collected.name, report),
                 field_id=report.field_id,
+                variance=noise**2 if noise > 0 else 1.0,
             )
         if report.scale is not None:
             self._scales.append(report.scale)
