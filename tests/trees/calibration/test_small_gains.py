@@ -26,9 +26,7 @@ def test_a_faint_patch_beside_bright_ones(tmp_path, observe, scaled):
     pulls = {one: [] for one in fluxes}
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        gain = {
-            one: rng.uniform(0.7, 1.3, (N, 2)) * np.exp(1j * rng.uniform(-np.pi, np.pi, (N, 2))) for one in fluxes
-        }
+        gain = {one: rng.uniform(0.7, 1.3, (N, 2)) * np.exp(1j * rng.uniform(-np.pi, np.pi, (N, 2))) for one in fluxes}
 
         def seen(antenna, patch, time_s, frequency_hz, gain=gain):
             own = np.eye(2) if patch is None else np.diag(gain[patch][antenna])

@@ -16,6 +16,7 @@ from .model.predicted_tiles import slots_within
 from .plan.planning import CalibrationOptions, GroupPlan
 from .plan.solve_trees import SolveTree
 from .terms.grid import Chunk
+from .terms.kinds import ROTATIONS
 from .terms.terms import Term, has_amplitude
 
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
@@ -118,10 +119,11 @@ def _search_bytes(
 ) -> int:
     """Tiles with the model beside them, as far as starting values are searched for or parts of the sky looked at one by
     one (`StartingSearch`); `in_memory`: all data of a chunk are there already."""
-    if has_amplitude(terms) and not any(term.turns for term in terms) and not tree.gains_of:
+    turning = [term for term in terms if term.turns or term.kind.name in ROTATIONS]
+    if has_amplitude(terms) and not turning and not tree.gains_of:
         return 0
     n_baseline = len(plan.group.baselines)
-    apart = bool(tree.gains_of) or any(term.turns and term.per is not None for term in terms)
+    apart = bool(tree.gains_of) or any(term.per is not None for term in turning)
     n_part = tree.n_part if apart else 1
     of_columns = tree.n_column > 0 and not (held and held.inner)  # which are looked at as they are read
     if of_columns and in_memory and len(plan.group.data_desc_ids) == 1:

@@ -30,7 +30,8 @@ def blocks_of(
     """`data`, `count` [baseline, time, freq, feed]: as of `Coherence`."""
     shared = set(unknowns.scales)
     own = [one for one in unknowns.tight if not shared.issuperset(one.index[one.index >= 0])]
-    both = any(one.feeds.all() for one in own)
+    numbers = [[one.index[one.index >= 0] for one in own if one.feeds[feed]] for feed in (0, 1)]
+    both = len(np.intersect1d(*(np.concatenate([np.zeros(0, int), *map(np.ravel, some)]) for some in numbers))) > 0
     feeds = [np.array([0, 1])] if both or sums.product.shape[3] < 2 else [np.array([0]), np.array([1])]
     found = []
     for times, frequencies in _connected([one.cells for one in own], sums.product.shape[1:3]):

@@ -7,10 +7,14 @@ the highest place counts: for each cell (an interval and a feed) by itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..data.coherence import Coherence
+from .several_directions import SeveralDirections
 
 MOST_ANTENNAS = 16  # among more one direction after the other is good enough
 _STARTS, _SWEEPS = 40, 20  # places that are climbed from for each direction, and how far
@@ -56,6 +60,39 @@ def better_phasors(
     if poor.any():
         found[poor] = best_joint_phases(cells.product[:, poor], cells.power[:, poor], baselines, begin[poor], free)
     return found
+
+
+def better_phases(
+    sums: Coherence,
+    cells: tuple[NDArray[np.intp], NDArray[np.intp]],
+    parts: Sequence[str],
+    found: SeveralDirections,
+    reference: int,
+) -> dict[str, NDArray[np.float64]]:
+    """{direction: phases [element, time, freq, antenna]}: those that are found, and better ones where these explain the
+    data poorly. `cells`: the interval of each bin in time and in frequency; `parts`: the direction of each part of the
+    sums; `reference`: the place of the antenna of phase 0."""
+    at_time, at_frequency = cells
+    elements, *intervals, antennas = np.shape(next(iter(found.values.values())))
+
+    def in_cells(x):  # [baseline, time, freq, feed, ...] to [baseline, cell, ...]
+        total = np.zeros((len(x), *intervals, *x.shape[3:]), x.dtype)
+        np.add.at(total, (slice(None), at_time[:, None], at_frequency[None, :]), x)
+        total = total if elements == 2 else total.sum(axis=3, keepdims=True)
+        return total.reshape(len(x), -1, *x.shape[4:])
+
+    of = np.array([[name == one for one in parts] for name in found.order], dtype=float)
+    product, power = in_cells(sums.product @ of.T), in_cells(of @ sums.power @ of.T)
+    begin = np.ones((product.shape[1], antennas, len(of)), complex)
+    for k, name in enumerate(found.order):
+        if name in found.values:
+            begin[..., k] = np.exp(1j * np.moveaxis(found.values[name], 0, 2).reshape(-1, antennas))
+    scales = np.array([found.scales[name] for name in found.order])
+    free = np.array([name in found.values for name in found.order])
+    of_cells = CellSums(product, power, in_cells(sums.data), in_cells(sums.count))
+    phasors = better_phasors(of_cells, sums.baselines, begin, scales, free)
+    phase = np.angle(phasors * np.conj(phasors[:, [reference]])).reshape(*intervals, elements, antennas, -1)
+    return {name: np.moveaxis(phase[..., k], 2, 0) for k, name in enumerate(found.order) if free[k]}
 
 
 def best_joint_phases(

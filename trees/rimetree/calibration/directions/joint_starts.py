@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
 from ..plan.solve_trees import SolveTree
-from ..searches.interval_search import SEARCHED
+from ..searches.interval_search import ALONG_FREQUENCY
+from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term
 from .baseline_factors import BaselineFactors
 from .goodness import SIGNIFICANT, is_exact, is_good
@@ -57,23 +58,27 @@ class JointStart:
 
 
 class JointStarts:
-    """The search for all terms of a session. `names`: the direction of each part of the sums."""
+    """The search for all terms of a session. `names`: the direction of each part of the sums; `circular`: whether these
+    are of hands of circular feeds, of data of linear ones."""
 
-    def __init__(self, tree: SolveTree, terms: Sequence[Term], names: Sequence[str], *, scaled: bool):
+    def __init__(
+        self, tree: SolveTree, terms: Sequence[Term], names: Sequence[str], *, scaled: bool, circular: bool = False
+    ):
         self.tree, self.terms, self.names = tree, list(terms), list(names)
         self.scaled = scaled  # data are any factor larger than the model
         of = {term.per for term in terms} - {None}
         # Phases of directions, and nothing else, have been searched for by other ways before.
-        self._alone = len(terms) == 1 and terms[0].turns
+        self._alone = len(terms) == 1 and (terms[0].turns or circular)
         self._hopeless = False  # all directions together have not explained the data of this chunk
-        self.possible = len(of) == 1 and all(term.kind.name in DIAGONAL for term in terms)
+        kinds = (*DIAGONAL, *ROTATIONS) if circular else DIAGONAL
+        self.possible = len(of) == 1 and all(term.kind.name in kinds for term in terms)
 
     def few(self, shapes: Mapping[str, tuple[int, int]], without: Collection[str] = ()) -> bool:
         """Whether there may be not too many unknowns: of all, and of an interval and feed of a term of directions."""
         own = [one for one in self.tree.parameters if one.term in shapes]
         every = sum(int(np.prod(shapes[one.term])) for one in own)
         there = [one for one in own if not one.fixed and one.direction not in (None, *without)]
-        searched = {term.name for term in self.terms if term.kind.name in SEARCHED}
+        searched = {term.name for term in self.terms if term.kind.name in ALONG_FREQUENCY}
         of_interval = 0.0
         for term in self.terms:
             nodes = len({one.node for one in there if one.term == term.name})

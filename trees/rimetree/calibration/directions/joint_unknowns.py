@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.circular_hands import TURNS
 from ..data.coherence import Coherence
 from ..searches.fringe import phase_rate
 from ..terms.term_trees import Parameter
@@ -19,7 +20,8 @@ DIAGONAL = ("scalar", "diag", "full", "phase", "amplitude", "delay", "tec", "cro
 _UNSEEN = ("crosshand", "leakage")
 _FEEDS = {"": (True, True), "0": (True, False), "00": (True, False), "1": (False, True), "11": (False, True)}
 AMPLITUDES = ("re", "amplitude")  # parts of which the logarithm is an unknown
-_SEARCHED = ("clock", "tec")
+_SEARCHED = ("clock", "tec", "rotationmeasure")
+_OF_HANDS = ("rotation", "rotationmeasure")  # of circular feeds, which they turn by TURNS
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,7 @@ class TermUnknowns:
                     found[one.node] = size * (np.cos(phase) if one.part == "re" else np.sin(phase))
             elif one.part == "amplitude":
                 found[one.node] = np.exp(table(one))
-            elif one.part in ("phase", *_SEARCHED):
+            elif one.part in ("phase", "rotation", *_SEARCHED):
                 found[one.node] = table(one)
         return found
 
@@ -130,8 +132,10 @@ class _Building:
         self.numbers_loose: dict[tuple, int] = {}
         self.middle: dict[tuple, float] = {}
 
-    def add(self, keys: dict[int, str], rate, turns: bool, direction: str | None, feeds, cells, n_cell: int) -> None:
-        """Of each antenna (its place) that has one; `rate` None: 1."""
+    def add(
+        self, keys: dict[int, str], rate, turns: bool, direction: str | None, feeds, cells, n_cell: int, sign: int = 1
+    ) -> None:
+        """Of each antenna (its place) that has one; `rate` None: 1; `sign`: of what it does."""
         acts = np.array([direction in (None, one) for one in self._directions])
         ones = np.ones(len(self._sums.frequency_hz))
 
@@ -140,7 +144,7 @@ class _Building:
             for antenna, node in keys.items():
                 for cell in range(n_cell):
                     index[cell, antenna] = numbers.setdefault((node, cell) + ((kind,) if kind else ()), len(numbers))
-            to.append(Unknowns(rate, turns, acts, np.array(feeds), cells, index))
+            to.append(Unknowns(sign * rate, turns, acts, np.array(feeds), cells, index))
 
         add(self.tight, self.number, ones if rate is None else rate, "")
         if rate is None:
@@ -189,7 +193,8 @@ def unknowns_of(
     *,
     any_scale: bool,
 ) -> TermUnknowns:
-    """The unknowns of terms. `free`: Parms that are solved for; `cells` {term: (interval of each bin in time, in
+    """The unknowns of terms; rotations are those of circular hands, of which the sums then are. `free`: Parms that are
+    solved for; `cells` {term: (interval of each bin in time, in
     frequency)}, `shapes` {term: how many}; `directions`: those of the sums; `scaled`: those of which the model has a
     scale; `any_scale`: data are any factor larger than the model, which belongs to no term."""
     building = _Building(sums, directions)
@@ -209,8 +214,12 @@ def unknowns_of(
                 kinds.setdefault((one.direction, element, one.part), {})[place[one.antenna]] = one.node
         for (direction, element, part), keys in kinds.items():
             rate = phase_rate(part, sums.frequency_hz) if part in _SEARCHED else None
-            turns = part not in AMPLITUDES
-            building.add(keys, rate, turns, direction, _FEEDS[element], own_cells, times * frequencies)
+            turns, count = part not in AMPLITUDES, times * frequencies
+            if part in _OF_HANDS:
+                for feeds, sign in zip((_FEEDS["0"], _FEEDS["1"]), TURNS, strict=True):
+                    building.add(keys, rate, turns, direction, feeds, own_cells, count, sign)
+            else:
+                building.add(keys, rate, turns, direction, _FEEDS[element], own_cells, count)
     amplitudes = np.zeros(0, np.intp)
     for term in terms:
         own = [one.node for one in parameters if one.term == term.name and one.part in AMPLITUDES]

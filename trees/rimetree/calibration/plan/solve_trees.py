@@ -32,7 +32,7 @@ from ..terms.gauge import (
     reference_direction,
     turned_inside,
 )
-from ..terms.kinds import SPEED_OF_LIGHT_M_S
+from ..terms.kinds import ROTATIONS, SPEED_OF_LIGHT_M_S
 from ..terms.term_trees import Parameter, jones_nodes
 from ..terms.terms import Term, has_amplitude, is_among
 from .told_terms import check_correlations, has_crossed_hands, is_told, tells_crossed_hands_alone
@@ -202,7 +202,7 @@ def solve_tree(
         return is_told(term, terms, model.polarisation(group, per, direction or ""), group, held)
 
     def modulus(term: Term, direction: str | None) -> NodeStub | float:
-        if direction is None or not term.turns:
+        if direction is None or not (term.turns or term.kind.name in ROTATIONS):
             return 1.0
         if direction not in presence:
             presence[direction] = ns.presence(direction) << rt.Parm(1.0, solvable=False)

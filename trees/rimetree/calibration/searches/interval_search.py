@@ -21,6 +21,10 @@ from .phase_search import best_phases
 
 #: Kinds of terms that are searched for along frequency.
 SEARCHED = ("delay", "tec")
+#: Kinds of terms of which phases change along frequency.
+ALONG_FREQUENCY = (*SEARCHED, "faraday")
+
+_POLARISED = 1e-9  # of the power of a model: less in its crossed hands is rounding
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,11 @@ class IntervalSearch:
         )
 
     def search(self, term, sums, product, chunk, bins, *, any_phase: bool, origins: int = 1) -> NDArray[np.float64]:
-        """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
+        """[element, time, freq, antenna] values of a term for which the data agree best with the model; of a rotation
+        as `search_rotation`."""
         how = {"any_phase": any_phase, "origins": origins}
+        if term.kind.name in ROTATIONS:
+            return self.search_rotation(term, sums, product, chunk, bins, **how)
         at_time, at_frequency = self.cells(term, chunk, bins, sums)
         shape = (*self._intervals(term, chunk), len(sums.antennas))
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]  # [time, freq, antenna, antenna]
@@ -86,11 +93,33 @@ class IntervalSearch:
         found = np.zeros(self._intervals(term, chunk))
         for t, f in np.ndindex(found.shape):
             own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
-            if term.kind.name == "rotation":
-                found[t, f] = np.angle(own.sum()) / 2
-            else:
-                rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)[cells[1] == f]
-                found[t, f] = search(own, 2 * rate, any_phase=False)
+            found[t, f] = _half_turned(term, own, sums.frequency_hz[cells[1] == f])
+        return found
+
+    def common_rotations(self, term, sums, parts: Sequence[str], relative, chunk, bins) -> dict[str, NDArray]:
+        """{direction: as of `common_rotation`} of several, as far as their models are polarised; `parts`: the direction
+        of each part of the sums; `relative` {direction: values}.
+
+        What each multiplies its RL by, and divides its LR by, follows from all of them together.
+        """
+        cells, names = self.cells(term, chunk, bins, sums), list(relative)
+        of = np.array([[name == one for one in parts] for name in names], dtype=float)
+        power = np.moveaxis(of @ sums.power @ of.T, 3, 0)  # [hand, baseline, time, freq, direction, direction]
+        bright = power[:2].real.sum(axis=(0, 1, 2, 3)).diagonal()
+        seen = power[2:].real.sum(axis=(0, 1, 2, 3)).diagonal() > _POLARISED * bright
+        turns = np.stack([self.phasors(term, relative[name], sums, chunk, bins)[..., 0] for name in names], axis=-1)
+        turns = turns[sums.baselines[:, 0]] * turns[sums.baselines[:, 1]] * seen
+        rl, lr = np.moveaxis((sums.product @ of.T)[:, :, :, 2:], 3, 0)
+        total = (np.conj(turns) * (rl + np.conj(lr))).sum(axis=0)  # [time, freq, direction]
+        square = (np.conj(turns)[..., :, None] * (power[2] + np.conj(power[3])) * turns[..., None, :]).sum(axis=0)
+        found = {name: np.zeros(self._intervals(term, chunk)) for name in names}
+        for t, f in np.ndindex(self._intervals(term, chunk)):
+            at = np.ix_(cells[0] == t, cells[1] == f)
+            own, model = total[at].sum(axis=0), square[at].sum(axis=0)
+            turned = (np.linalg.pinv(model, rcond=1e-9, hermitian=True) @ own[..., None])[..., 0]
+            turned = turned * model.real.diagonal(axis1=1, axis2=2)  # [freq, direction], with its weight
+            for name, one in zip(names, turned.T, strict=True):
+                found[name][t, f] = _half_turned(term, one, sums.frequency_hz[cells[1] == f])
         return found
 
     def _intervals(self, term: Term, chunk: Chunk) -> tuple[int, int]:
@@ -144,8 +173,15 @@ class IntervalSearch:
         """[antenna, time, freq, feed] of the bins."""
         at_time, at_frequency = self.cells(term, chunk, bins, sums)
         phase = np.moveaxis(values[:, at_time][:, :, at_frequency], (3, 0), (0, 3))
-        if term.kind.name in (*SEARCHED, "faraday"):
+        if term.kind.name in ALONG_FREQUENCY:
             phase = phase * phase_rate(term.kind.quantities[0], sums.frequency_hz)[:, None]
         if term.kind.name in ROTATIONS:  # of R and L
             phase = phase * np.array(TURNS)
         return np.broadcast_to(np.exp(1j * phase), (*phase.shape[:3], 2))
+
+
+def _half_turned(term: Term, spectrum: NDArray[np.complex128], frequency_hz: NDArray[np.float64]) -> float:
+    """The rotation (rad) or rotation measure by twice which a spectrum is turned."""
+    if term.kind.name == "rotation":
+        return float(np.angle(spectrum.sum()) / 2)
+    return search(spectrum, 2 * phase_rate(term.kind.quantities[0], frequency_hz), any_phase=False)

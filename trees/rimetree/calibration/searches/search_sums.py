@@ -16,8 +16,8 @@ from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
 from ..terms.grid import Chunk
 from ..terms.terms import Term
-from .diagonal_gains import diagonals, on_baselines
-from .interval_search import SEARCHED, IntervalSearch
+from .diagonal_gains import diagonals, on_hands
+from .interval_search import ALONG_FREQUENCY, IntervalSearch
 from .smoothing import smooth_sums
 
 _MOST_BYTES = 256 << 20  # of sums over the data
@@ -91,7 +91,7 @@ class SearchSums:
         edges = np.concatenate(
             [[min(edges[0], chunk.slot_s[0] - margin)], edges[1:-1], [max(edges[-1], chunk.slot_s[-1] + margin)]]
         )
-        if any(term.kind.name in (*SEARCHED, "faraday") for term in terms):
+        if any(term.kind.name in ALONG_FREQUENCY for term in terms):
             return CoherenceBins(edges, None)
         axes = [self._plan.frequencies[term.name].edges for term in terms] or [
             next(iter(self._plan.frequencies.values())).edges[[0, -1]]
@@ -109,11 +109,11 @@ def inside(
     known: Mapping[str, NDArray[np.float64]],
 ) -> Coherence:
     """Sums without what terms of the whole sky do; `known`: values [time, freq] of their Parms."""
-    gains = np.ones((len(sums.antennas), *sums.product.shape[1:4]), complex)
+    gains = np.ones((len(sums.antennas), *sums.product.shape[1:3], 2), complex)
     for term in terms:
         cells = intervals.cells(term, chunk, bins, sums)
         gains = gains * diagonals(tree.parameters, term, None, known, sums, cells)
-    around = on_baselines(gains, sums)[..., None]
+    around = on_hands(gains, sums)[..., None]
     # As data divided by what stands around, with the weights that they then have.
     power = sums.power * np.abs(around[..., None]) ** 2
     return replace(sums, product=sums.product * np.conj(around), power=power)

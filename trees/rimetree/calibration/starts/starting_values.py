@@ -17,7 +17,7 @@ from ...ms import OpenSet, Tiles
 from ...solving import SolvedParm, SolveReport
 from ..data.coherence import Coherence, CoherenceBins
 from ..directions.goodness import chi_square_of, freedom_of, is_good
-from ..directions.joint_phases import MOST_ANTENNAS, CellSums, better_phasors
+from ..directions.joint_phases import MOST_ANTENNAS, better_phases
 from ..directions.joint_starts import JointStart, JointStarts
 from ..directions.several_directions import SeveralDirections
 from ..model.held import Held
@@ -26,7 +26,7 @@ from ..model.models import Model
 from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
 from ..searches.diagonal_gains import on_baselines
-from ..searches.interval_search import SEARCHED, IntervalSearch
+from ..searches.interval_search import ALONG_FREQUENCY, SEARCHED, IntervalSearch
 from ..searches.search_sums import SearchSums, inside
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
@@ -78,12 +78,19 @@ class StartingSearch:
         first = {term.kind.name: term for term in reversed(searched)}
         self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
         self._whole = (self._pair or searched[:1]) + ([] if gains else phases[:1])
-        self._each = [term for term in each if term.turns][:1]
         # Seen by circular hands, which are what they are where other terms do the same to both feeds, or little.
         others = [term for term in terms if term.kind.name not in (*ROTATIONS, "amplitude", "leakage")]
         seen = plan.group.feed == "linear" and len(plan.group.correlations) == 4
         seen = seen and all(term.elements == ("",) and term.kind.name != "parallactic" for term in others)
         self._rotation = [term for term in whole if term.kind.name in ROTATIONS][:1] if seen else []
+        rotations = [term for term in terms if term.kind.name in ROTATIONS]
+        # Of directions alone: beside a phase half a turn more of it and of all rotations of an antenna is the same.
+        rest = [term for term in terms if term not in rotations]
+        alone = each == rotations and len(each) == 1 and all(t.kind.name == "amplitude" and t.scalar for t in rest)
+        self._circular = seen and alone
+        self._each = each if self._circular else [term for term in each if term.turns][:1]
+        # Of others a fit may end in any minimum.
+        self._in_doubt = any(term.per is not None for term in rotations) and not self._circular
         self._besides = bool(others)
         self._terms = list(terms)
         self._around = whole
@@ -91,8 +98,9 @@ class StartingSearch:
         names = [part.directions[each[0].per] for part in self._parts] if each else []
         #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
         self.known: Mapping[str, NDArray[np.float64] | float] = {}
-        self._joint = JointStarts(tree, terms, names, scaled=self._scaled)
-        self.wanted = bool(self._whole or self._rotation or self._scaled or (self._each and not self.in_two_steps))
+        self._joint = JointStarts(tree, terms, names, scaled=self._scaled, circular=self._circular)
+        searched_for = self._whole or self._rotation or self._scaled or (self._each and not self.in_two_steps)
+        self.wanted = bool(searched_for)
 
     @property
     def parts(self) -> list[SkyPart]:
@@ -130,6 +138,10 @@ class StartingSearch:
         if self.wanted:
             found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
+        if self._in_doubt:
+            sums, _ = self._read(chunk, self._terms, True, reference, options)
+            floor = (math.nan, 0) if sums is None else sums.floor
+            begin = replace(begin, lowest=False, floor=floor[0], floor_freedom=floor[1])
         if self._tree.gains_of and not self.in_two_steps and self._joint_possible(chunk, without):
             return self._if_poor(replace(begin, solved=run(begin, None)), *where, without)
         if not self.in_two_steps:
@@ -167,6 +179,7 @@ class StartingSearch:
         if not self._joint_possible(chunk, without):
             return None
         sums, bins = self._read(chunk, self._terms, True, reference, options)
+        every, sums = sums, None if sums is None else sums.of_feeds()
         known, shapes = {}, self._shapes(chunk)
         for one in self._tree.parameters:
             if one.node in self.known and one.term in shapes and not self._each:
@@ -180,7 +193,7 @@ class StartingSearch:
             )
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         known = {name: value for name, value in joint.values.items() if name in whole}
-        within = inside(sums, self._tree, self._around, self._intervals, chunk, bins, known)
+        within = inside(every, self._tree, self._around, self._intervals, chunk, bins, known)
         found = self._of_directions(within, chunk, bins, without, joint)
         return replace(found, values={**joint.values, **found.values}, scale=found.scale if self._scaled else None)
 
@@ -211,7 +224,7 @@ class StartingSearch:
         to be absent."""
         apart = bool(self._each) and not self.in_two_steps
         terms = self._each if apart else [*self._whole, *self._rotation]
-        sums, bins = self._read(chunk, terms, apart, reference, options, circular=bool(self._rotation) and not apart)
+        sums, bins = self._read(chunk, terms, apart, reference, options)
         if sums is None:
             return StartingValues({})
         return self._of_directions(sums, chunk, bins, without) if apart else self._of_whole_sky(sums, chunk, bins)
@@ -246,10 +259,11 @@ class StartingSearch:
         return inside(sums, self._tree, self._around, self._intervals, chunk, bins, known), chunk, bins
 
     def _read(
-        self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions, **how
-    ):
+        self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions
+    ) -> tuple[Coherence | None, CoherenceBins]:
         self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
-        return self._sums.read(chunk, terms, apart, reference, options, **how)
+        circular = self._circular if apart else bool(self._rotation)
+        return self._sums.read(chunk, terms, apart, reference, options, circular=circular)
 
     def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
         of_hands, sums = sums, sums.of_feeds()
@@ -290,7 +304,7 @@ class StartingSearch:
         joint: JointStart | None = None,
     ) -> StartingValues:
         """One direction after the other, on what the others leave of the data; `joint`: from where they are known."""
-        (term,) = self._each
+        (term,), of_hands, sums = self._each, sums, sums.of_feeds()
         held = self._tree.held_instead(without)
         free = {
             one.direction
@@ -310,6 +324,11 @@ class StartingSearch:
         else:
             joint = self._searched(found, term, sums, chunk, bins, search, phasors)
         found.leave_noise(list(self._tree.presence), search, phasors)
+        if self._circular:
+            parts = [part.directions[term.per] for part in self._parts]
+            there = {name: own for name, own in found.values.items() if name not in found.absent}
+            for name, own in self._intervals.common_rotations(term, of_hands, parts, there, chunk, bins).items():
+                found.values[name] = found.values[name] + own[..., None]
         values: dict[str, NDArray[np.float64]] = {}
         for name, own in found.values.items():
             values |= self._named(term, name, own)
@@ -322,9 +341,10 @@ class StartingSearch:
     def _searched(self, found: SeveralDirections, term: Term, sums, chunk, bins, search, phasors) -> JointStart | None:
         """What the search for all directions together has led to, where that was made."""
         of_bins = (lambda x: self._intervals.free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
-        found.run(search, phasors, of_bins if term.kind.name in SEARCHED else None)
+        found.run(search, phasors, of_bins if term.kind.name in ALONG_FREQUENCY else None)
         if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
-            found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
+            parts, cells = [part.directions[term.per] for part in self._parts], self.cells(term, chunk, bins, sums)
+            found.take(better_phases(sums, cells, parts, found, self._intervals.reference), search, phasors)
         # Once: without some directions there is less freedom, and the search tries that itself.
         begun = len(found.values) > 1 and not found.without
         if not (begun and self._joint_possible(chunk, found.without) and not self._around):
@@ -350,33 +370,6 @@ class StartingSearch:
                 own = found.setdefault(one.direction, np.zeros((len(term.elements), *shape)))
                 own[one.element, :, :, sums.antennas.index(one.antenna)] = joint.values[one.node]
         return found
-
-    def _jointly(self, term: Term, sums: Coherence, chunk, bins, found: SeveralDirections) -> dict[str, NDArray]:
-        """Values of directions: those that are found, and better ones where these explain the data poorly."""
-        at_time, at_frequency = self._intervals.cells(term, chunk, bins, sums)
-        elements, *intervals, antennas = np.shape(next(iter(found.values.values())))
-
-        def in_cells(x):  # [baseline, time, freq, feed, ...] to [baseline, cell, ...]
-            total = np.zeros((len(x), *intervals, *x.shape[3:]), x.dtype)
-            np.add.at(total, (slice(None), at_time[:, None], at_frequency[None, :]), x)
-            total = total if elements == 2 else total.sum(axis=3, keepdims=True)
-            return total.reshape(len(x), -1, *x.shape[4:])
-
-        parts = [part.directions[term.per] for part in self._parts]
-        of = np.array([[name == one for one in parts] for name in found.order], dtype=float)
-        product, power = in_cells(sums.product @ of.T), in_cells(of @ sums.power @ of.T)
-        cells = CellSums(product, power, in_cells(sums.data), in_cells(sums.count))
-        begin = np.ones((product.shape[1], antennas, len(of)), complex)
-        for k, name in enumerate(found.order):
-            if name in found.values:
-                begin[..., k] = np.exp(1j * np.moveaxis(found.values[name], 0, 2).reshape(-1, antennas))
-        scales = np.array([found.scales[name] for name in found.order])
-        free = np.array([name in found.values for name in found.order])
-        phasors = better_phasors(cells, sums.baselines, begin, scales, free)
-        phase = np.angle(phasors * np.conj(phasors[:, [self._intervals.reference]])).reshape(
-            *intervals, elements, antennas, -1
-        )
-        return {name: np.moveaxis(phase[..., k], 2, 0) for k, name in enumerate(found.order) if free[k]}
 
     def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
         antennas = list(self._plan.group.antennas)

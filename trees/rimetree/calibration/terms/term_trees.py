@@ -68,7 +68,7 @@ def jones_nodes(
     their solutions have those of the first of them.
 
     `fixed`: none of them is solved for. `held`: (part, element) of those that are not for a reference antenna.
-    `modulus`: of phasors.
+    `modulus`: of phasors, and by which rotations are multiplied.
     """
     quals = (antenna,) if direction is None else (antenna, direction)
     parameters, nodes = [], {}
@@ -84,18 +84,23 @@ def jones_nodes(
 
 def _matrix(ns: NodeScope, term: Term, nodes: dict, modulus: NodeStub | float) -> NodeDef:
     if ("rotation", 0) in nodes:
-        angle = nodes["rotation", 0]
-        return rt.Matrix22(rt.Cos(angle), rt.Negate(rt.Sin(angle)), rt.Sin(angle), rt.Cos(angle))
+        return _rotated(nodes["rotation", 0], modulus)
     if ("rotationmeasure", 0) in nodes:
         squared = rt.Sqr(rt.Divide(SPEED_OF_LIGHT_M_S, rt.Freq()))  # of the wavelength
-        angle = rt.Multiply(nodes["rotationmeasure", 0], squared)
-        return rt.Matrix22(rt.Cos(angle), rt.Negate(rt.Sin(angle)), rt.Sin(angle), rt.Cos(angle))
+        return _rotated(rt.Multiply(nodes["rotationmeasure", 0], squared), modulus)
     gains = {element: _gain(nodes, e, modulus) for e, element in enumerate(term.elements)}
     if "" in gains:
         return rt.Matrix22(gains[""], 0.0, 0.0, gains[""])
     if "0" in gains:
         return rt.Matrix22(gains["0"], 0.0, 0.0, gains["1"])
     return rt.Matrix22(*(gains[element] for element in ("00", "01", "10", "11")))
+
+
+def _rotated(angle: NodeDef | NodeStub, modulus: NodeStub | float) -> NodeDef:
+    cos, sin = rt.Cos(angle), rt.Sin(angle)
+    if not isinstance(modulus, float):
+        cos, sin = rt.Multiply(modulus, cos), rt.Multiply(modulus, sin)
+    return rt.Matrix22(cos, rt.Negate(sin), sin, cos)
 
 
 def _gain(nodes: dict, e: int, modulus: NodeStub | float) -> NodeDef | float:
