@@ -1,0 +1,68 @@
+"""Slope and curvature of fits of all directions, beside differences of what they are of."""
+
+import numpy as np
+import pytest
+
+from rimetree.calibration.directions.joint_fit import DirectionSums, JointFit, Unknowns
+
+N, N_TIME, N_CHANNEL, DIRECTIONS = 4, 2, 3, 3
+
+
+def problem(rng, *, whole, shared):
+    """A fit to phases and slopes of directions, a scale of each, and, if `whole`, gains of each feed; antennas may have
+    `shared` phases in one direction."""
+    p, q = np.triu_indices(N, 1)
+
+    def noise(*shape):
+        return rng.normal(size=(*shape, 2)) @ [1, 1j]
+
+    model = noise(len(p), N_TIME, N_CHANNEL, 2, 5, DIRECTIONS)
+    data = model.sum(axis=-1) + noise(*model.shape[:-1])
+    product = np.einsum("btfesk,btfes->btfek", model.conj(), data)
+    power = np.einsum("btfesk,btfesl->btfekl", model.conj(), model)
+    sums = DirectionSums(np.stack([p, q], axis=1), product, power, float((np.abs(data) ** 2).sum()), N)
+    one, slots = np.zeros((N_TIME, N_CHANNEL), int), np.arange(N_TIME)[:, None] + np.zeros((1, N_CHANNEL), int)
+    flat, slope = np.ones(N_CHANNEL), np.linspace(-1, 1, N_CHANNEL)
+    both, every, found, count = np.ones(2, bool), np.ones(DIRECTIONS, bool), [], 0
+
+    def add(rate, turns, directions, feeds, cells, index):
+        nonlocal count
+        index = np.where(np.array(index) < 0, -1, np.array(index) + count)
+        count = index.max() + 1
+        found.append(Unknowns(rate, turns, directions, feeds, cells, index))
+
+    for k in range(DIRECTIONS):
+        own = np.arange(DIRECTIONS) == k
+        numbers = np.arange(2 * N).reshape(2, N)
+        add(flat, True, own, both, slots, numbers // 2 if shared and k == 1 else numbers)
+        add(slope, True, own, both, one, [[-1, 0, 1, 2]])
+        add(flat, False, own, both, one, [[0] * N])
+    for feed in range(2 if whole else 0):
+        add(flat, False, every, np.arange(2) == feed, one, [np.arange(N)])
+        add(flat, True, every, np.arange(2) == feed, slots, np.arange(2 * N).reshape(2, N))
+    # As a rotation is of the hands of circular feeds.
+    turned, number = np.arange(DIRECTIONS) == 0, np.arange(N)[None] + count
+    found += [
+        Unknowns(sign * flat, True, turned, np.arange(2) == feed, one, number) for feed, sign in ((0, 1), (1, -1))
+    ]
+    return sums, found
+
+
+@pytest.mark.parametrize(("whole", "shared"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("held", [(), (0, 5)])
+def test_slope_and_curvature(whole, shared, held):
+    rng = np.random.default_rng(1)
+    sums, unknowns = problem(rng, whole=whole, shared=shared)
+    fit = JointFit(sums, unknowns)
+    place = rng.normal(0, 0.3, (2, fit.count))
+    slope, curvature = fit.normal(fit.seen(place), held)
+    step = 1e-5 * np.eye(fit.count)
+    for k, one in enumerate(place):
+        up, down = fit.seen(one + step), fit.seen(one - step)
+        jacobian = (up - down) / 2e-5  # [unknown, baseline, time, freq, feed, direction]
+        jacobian[list(held)] = 0.0
+        wanted = np.einsum("ibtfek,btfekl,jbtfel->ij", jacobian.conj(), sums.power, jacobian, optimize=True).real
+        np.testing.assert_allclose(curvature[k], wanted, rtol=1e-7, atol=1e-7 * np.abs(wanted).max())
+        downwards = (fit.chi_square(down) - fit.chi_square(up)) / 4e-5
+        downwards[list(held)] = 0.0
+        np.testing.assert_allclose(slope[k], downwards, rtol=1e-6, atol=1e-6 * np.abs(downwards).max())
