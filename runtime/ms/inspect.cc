@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/ms/inspect_parts.h"
+#include "runtime/ms/weights.h"
 
 namespace rimetree::ms {
 namespace {
@@ -34,6 +35,12 @@ std::string attempt(MsSummary* summary, Step&& step) {
     return error.what();
   }
   return {};
+}
+
+/// The one that counts, by the first row.
+std::string weight_column(const MeasurementSet& ms) {
+  if (ms.n_row() > 0 && has_weight_spectrum(ms.table(), {0})) return "WEIGHT_SPECTRUM";
+  return ms.has_column("WEIGHT") ? "WEIGHT" : "";
 }
 
 }  // namespace
@@ -98,6 +105,7 @@ MsSummary inspect(const MeasurementSet& ms, const InspectOptions& options) {
     const TilePlan plan = plan_tiles(index, all);
     summarise_rows(ms, index, plan, &summary);
     attempt(&summary, [&] { summarise_uvw(ms, index, plan, options.uvw_time_slots, &summary); });
+    summary.weight_column = weight_column(ms);
     if (options.scan_cells) attempt(&summary, [&] { summarise_cells(ms, index, &summary); });
   });
   add_warnings(&summary);

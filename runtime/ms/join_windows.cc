@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "runtime/ms/error.h"
+#include "runtime/ms/metadata.h"
 
 namespace rimetree::ms {
 
@@ -14,7 +15,7 @@ namespace {
 
 std::string names(const std::vector<int>& correlation_types) {
   std::string text;
-  for (const int type : correlation_types) text += (text.empty() ? "" : " ") + std::to_string(type);
+  for (const int type : correlation_types) text += (text.empty() ? "" : " ") + correlation_name(type);
   return text;
 }
 
@@ -132,7 +133,7 @@ Tile join_outlines(const std::vector<Tile>& tiles) {
   for (const Tile& tile : tiles) {
     if (tile.correlation_type != first.correlation_type)
       throw MsError("DATA_DESC_ID " + std::to_string(first.data_desc_id) + " and " + std::to_string(tile.data_desc_id) +
-                    " have different correlations (types " + names(first.correlation_type) + " and " +
+                    " have different correlations (" + names(first.correlation_type) + " and " +
                     names(tile.correlation_type) + ") and cannot be solved together");
     joined.baselines.insert(joined.baselines.end(), tile.baselines.begin(), tile.baselines.end());
     joined.frequency_hz.insert(joined.frequency_hz.end(), tile.frequency_hz.begin(), tile.frequency_hz.end());

@@ -124,6 +124,7 @@ def test_bands_correlations_autocorrelations_and_weights(tmp_path):
     assert summary["n_autocorrelation"] == 2 * 6 * 7
     assert summary["data_descriptions"][0]["correlations"] == ["XX", "YY"]
     assert summary["weight_column"] == "WEIGHT_SPECTRUM"
+    assert rt.ms.inspect(made.path, scan_cells=False)["weight_column"] == "WEIGHT_SPECTRUM"
     assert summary["flagged_fraction"] == summary["zero_weight_fraction"] == 0
     down, odd = summary["spectral_windows"]
     assert (down["order"], down["n_channel"], down["name"]) == ("descending", 16, "down")

@@ -250,6 +250,27 @@ def test_what_the_sky_does_not_tell_is_refused_before_solving(command, small_ms,
     assert not list(tmp_path.glob("s.h5*"))
 
 
+def test_where_nothing_is_told_nothing_is_solved(command, small_ms, tmp_path):
+    """A field whose sky tells nothing of the only term ended the command: "there is nothing to solve for"."""
+    path = small_ms(n_field=2, n_time=4)
+    for field, (ra, u) in enumerate(((0.9, 0.5), (1.0, 0.0))):
+        rt.sky.write(rt.sky.SkyModel([rt.sky.Source("a", ra, -0.5, (2, 0, u, 0))]), tmp_path / f"{field}.skymodel")
+        command("simulate", path, "--sky", tmp_path / f"{field}.skymodel", "--column", "DATA", "--field", field)
+    skies = [word for field in (0, 1) for word in ("--sky", f"{field}={tmp_path / str(field)}.skymodel")]
+    done = command("calibrate", path, *skies, "--term", "X: crosshand", "--out", tmp_path / "s.h5")
+    assert 'term "X: crosshand": not determined by the sky of field 1 (no source' in done.stderr
+    assert "nothing to solve for, flagged: 4 not determined by this sky" in done.stderr
+    assert "1 of 2 solves converged (1 converged, 1 no equations)" in done.stdout
+
+
+def test_rows_that_repeat_a_baseline_are_named(command, small_ms, sky_file, tmp_path):
+    pairs = [(0, 1), (0, 2), (1, 2), (1, 2)]
+    what = ["--sky", sky_file, "--term", "G: phase", "--out", tmp_path / "s.h5", "--overwrite", "--dry-run"]
+    assert "repeat a baseline" not in command("calibrate", small_ms(pairs=pairs[:3]), *what).stderr
+    done = command("calibrate", small_ms("b.ms", pairs=pairs), *what)
+    assert "3 rows repeat a baseline at the same time" in done.stderr and "only the first row of each" in done.stderr
+
+
 @pytest.fixture
 def gains_away(command, small_ms, tmp_path):
     """(a set whose data are far from the model; its sky model)."""

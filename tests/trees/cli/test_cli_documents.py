@@ -1,5 +1,6 @@
 """Commands that documents and examples show are commands that there are, with options that there are."""
 
+import inspect
 import re
 import shlex
 from pathlib import Path
@@ -73,3 +74,20 @@ def test_the_readme_shows_some():
 )  # fmt: skip
 def test_wrong_commands_would_be_found(text):
     assert len(complaints(text)) == 1
+
+
+def shown_in_help() -> list[list[str]]:
+    """The examples of all commands' helps, each without "rimetree"."""
+    found = []
+    for name in cli.list_commands(click.Context(cli)):
+        text = inspect.cleandoc(cli.get_command(click.Context(cli), name).help or "")
+        found += [line for line in lines(WHOLE, text) if line[0] == name]
+    return found
+
+
+def test_examples_of_helps_would_be_taken(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = shown_in_help()
+    assert {line[0] for line in found} >= {"calibrate", "apply", "inspect-ms", "make-ms", "image", "plot-solutions"}
+    for line in found:
+        parse(line[: line.index(">") if ">" in line else None])

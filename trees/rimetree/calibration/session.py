@@ -146,7 +146,7 @@ class Session:
         if self._weights:
             self._weights.begin(chunk.slot_s, lambda: self._of_windows(chunk, data))
         fitted = BestFit(StartingValues({}), None)
-        if good.any():
+        if good.any() and self.tree.solved(reference):  # else nothing is told of any term
             run = functools.partial(self._run, chunk, data, reference)
             in_memory = self.need.slots >= len(chunk.slot_s) and len(group.data_desc_ids) == 1
             self._search.take_tiles(data if in_memory else None)

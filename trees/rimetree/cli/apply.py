@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..some_names import some_names
 from .data_selection import check_rows, chosen_rows, rows_options
 from .errors import Failed, NothingUsable
 from .models import model_column_option, of_patches, read_model, sky_options
@@ -124,6 +125,10 @@ def command(
     selected keep what they hold; all channels are written.
 
     With --subtract the model of --sky or --model-column is subtracted before, each direction with all its terms.
+
+    \b
+      rimetree apply target.ms --solutions sol.h5 --interpolation linear
+      rimetree apply obs.ms --solutions sol.h5 --sky field.skymodel --subtract --keep target --no-correct
     """
     import rimetree as rt
     from rimetree import calibration
@@ -318,17 +323,13 @@ def _refuse_useless(ms, groups, sets, counts) -> None:
         return
     known = list(dict.fromkeys(name for solutions in sets for term in solutions.terms for name in term.antennas))
     if not set(known) & {group.antenna_names[a] for group in groups for a in group.antennas}:
-        reason = f"they are for other antennas ({_some(known)}) than the set has ({_some(counts[0].antennas)})"
+        reason = (
+            f"they are for other antennas ({some_names(known)}) than the set has ({some_names(counts[0].antennas)})"
+        )
     else:
         reasons = dict.fromkeys(reason for count in counts for reason in count.new_of_antenna)
         reason = "; ".join(reasons) or "all of them are flagged"
     raise NothingUsable(f"nothing of the solutions can be used for {ms}: {reason}. The set is left as it is")
-
-
-def _some(names, most: int = 5) -> str:
-    """The first of many names, and how many there are."""
-    text = ", ".join(list(names)[:most])
-    return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"
 
 
 def _warn_of_antennas(groups, chosen) -> None:
@@ -340,7 +341,7 @@ def _warn_of_antennas(groups, chosen) -> None:
             windows.setdefault(unknown, []).append(str(group.data_desc_ids[0]))
     for unknown, ids in windows.items():
         where = "" if len(groups) == 1 else f" (in {len(ids)} of {len(groups)} fields and windows)"
-        log(f"warning: no solutions for {len(unknown)} antennas, {_some(unknown)}: their data are flagged{where}")
+        log(f"warning: no solutions for {len(unknown)} antennas, {some_names(unknown)}: their data are flagged{where}")
 
 
 def _warn_of_other_data(groups, chosen) -> None:

@@ -35,6 +35,7 @@ from .selection import (
     require_ms,
     wait_option,
     warn_of_directions,
+    warn_of_repeated,
 )
 from .settings import settings_option
 from .weights import check_weights, weights_option, write_weights
@@ -42,9 +43,16 @@ from .weights import check_weights, weights_option, write_weights
 
 @click.command("calibrate")
 @click.argument("ms", type=click.Path())
-@click.option("--term", "terms", multiple=True, required=True, metavar="TEXT", help='E.g. "G: diag, 2min, 8chan".')
+@click.option(
+    "--term",
+    "terms",
+    multiple=True,
+    required=True,
+    metavar="TEXT",
+    help='What to solve for, e.g. "G: diag, 2min, 8chan"; may be repeated.',
+)
 @click.option("--out", required=True, metavar="FILE", help="H5parm file for the solutions.")
-@click.option("--data-column", default="DATA", show_default=True, help="To solve on.")
+@click.option("--data-column", default="DATA", show_default=True, help="Column to solve on.")
 @sky_options(required=False, of_fields=True)
 @model_column_option
 @order_options
@@ -89,7 +97,8 @@ def command(ms, terms, out, **given):
                --out sol.h5 --apply --apply-to all
 
     With --apply CORRECTED_DATA = J_p^-1 DATA J_q^-H for the terms of the whole sky; with --subtract the model with all
-    terms is subtracted first. A run that was killed goes on with --resume.
+    terms is subtracted first. A run that was killed goes on with --resume. The exit status is 3 where no solutions are
+    usable; the set is then left as it is.
     """
     import rimetree as rt
     from rimetree import calibration
@@ -134,6 +143,7 @@ def command(ms, terms, out, **given):
             require_four_hands(plan.group)
     for stage in stages:
         log_windows(stage.plans, stage.terms)
+    warn_of_repeated(summary, [plan.group for plan in plans])
     for name, own, some in _by_model(model, plans):
         if isinstance(own, calibration.ModelColumns):
             log_columns(own, some)

@@ -18,8 +18,8 @@ def solver_options(function):
     --min-fraction, --uvmin, --uvmax."""
     return with_options(
         function,
-        click.option("--uvmin", type=_LENGTH, help="Solve on baselines from this on: m, km, lambda, klambda."),
-        click.option("--uvmax", type=_LENGTH, help="Solve on baselines up to this: m, km, lambda, klambda."),
+        click.option("--uvmin", type=_LENGTH, help="Solve on baselines from this length on, e.g. 100m or 2klambda."),
+        click.option("--uvmax", type=_LENGTH, help="Solve on baselines up to this length, e.g. 5km."),
         click.option(
             "--min-fraction",
             type=click.FloatRange(min=0, max=1),
@@ -53,14 +53,18 @@ def solver_options(function):
             metavar="DOF",
             help="Student's t with so many degrees of freedom (2 to 5 are usual): outliers do no harm.",
         ),
-        click.option("--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="At most."),
+        click.option(
+            "--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="Steps of a fit, at most."
+        ),
         click.option(
             "--scale-errors", is_flag=True, help="Scale errors by what the residuals say of the noise, not the weights."
         ),
         click.option(
             "--successive", is_flag=True, help="One direction after the other, in turns, instead of all together."
         ),
-        click.option("--reference", metavar="ANTENNA", help="That phases refer to; default: one with many data."),
+        click.option(
+            "--reference", metavar="ANTENNA", help="Antenna that phases refer to; default: one with many data."
+        ),
     )
 
 

@@ -113,7 +113,7 @@ def _chunk_text(report) -> str:
     if report.resumed:
         return head + "solved before"
     if not report.chi_square:
-        return head + "no usable data: flagged"
+        return head + f"nothing to solve for, flagged: {counts_text(report.flagged)}"
     values = [f"{value:.5g}" for value in report.chi_square]
     if len(values) > 6:
         values = [*values[:3], "...", *values[-2:]]

@@ -66,6 +66,10 @@ def command(
     All spectral windows of the field that is chosen go together; flags and weights are honoured. East is left; FITS
     files carry a SIN projection. With --sky the sources are marked in PNGs, and a table compares them with the image:
     the model's flux, what the dirty beam makes of the whole model there, the peak within a beam, and its offset.
+
+    \b
+      rimetree image obs.ms --column CORRECTED_DATA --sky field.skymodel -o corrected.png -o corrected.fits
+      rimetree image obs.ms --field 3C286 --channels 1.2GHz~1.3GHz --size 1024 --scale 2arcsec --robust 0 -o a.png
     """
     import rimetree as rt
     from rimetree import plots

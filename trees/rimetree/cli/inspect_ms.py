@@ -31,6 +31,10 @@ def command(ms, as_json, antennas, quick) -> None:
     Frequencies are channel centres, times are centres of time slots (UTC), directions are in the frame of the field
     (ICRS or J2000). Warnings at the end name what may cause trouble: UVW that point elsewhere, EXPOSURE and INTERVAL
     that differ, columns whose writing was interrupted, ...
+
+    \b
+      rimetree inspect-ms obs.ms --antennas
+      rimetree inspect-ms obs.ms --json > obs.json
     """
     import rimetree as rt
 

@@ -61,7 +61,7 @@ class _Window(click.ParamType):
     "--phase-centre",
     type=(RA, DEC),
     metavar="RA DEC",
-    help="Direction of the phase centre: 3h32m30s -27d48m, 03:32:30 -27.48.00, or degrees.",
+    help="Direction of the phase centre: 3h32m30s -27d48m, 03:32:30 -27.48.00; bare numbers are degrees.",
 )
 @click.option(
     "--frame",
@@ -126,6 +126,11 @@ def command(
 
     Without --start and --start-ha the source transits in the middle of the observation on 2025-01-01. UVW are
     position(ANTENNA1) - position(ANTENNA2). The set appears complete or not at all.
+
+    \b
+      rimetree make-ms obs.ms --telescope meerkat --phase-centre 3h32m30s -27d48m --duration 1h --integration 8s
+      rimetree make-ms two.ms --telescope vla-d --spw 1.4GHz:64MHz:64 --spw 3GHz:128MHz:64 \\
+               --scan 3C286 13h31m08s 30d30m33s 5min --scan TARGET 13h20m -12d30m 20min
     """
     from rimetree import ms as measurement_sets
     from rimetree import telescopes

@@ -32,6 +32,10 @@ def command(solutions, output, against, term, antenna, direction, reference):
     Each page shows one quantity of up to 16 antennas, against time (with a line for each frequency) or frequency; or of
     all antennas side by side, as of terms with one solution each. Error bars are one standard deviation; what is
     flagged is left out. Pages after the first of a PNG file are FILE-2.png, ...
+
+    \b
+      rimetree plot-solutions sol.h5 -o gains.png
+      rimetree plot-solutions sol.h5 --term B --against freq --reference m000 -o bandpass.pdf
     """
     from rimetree import calibration, plots
 

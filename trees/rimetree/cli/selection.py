@@ -214,7 +214,8 @@ def centre_option(function: Callable) -> Callable:
         "--phase-centre",
         type=(RA, DEC),
         metavar="RA DEC",
-        help="Direction that the UVW were made for, if not the one in the FIELD table; in the frame of the field.",
+        help="Direction that the UVW were made for, if not the one in the FIELD table; in the frame of the field; e.g. "
+        "3h32m30s -27d48m (bare numbers are degrees).",
     )(function)
 
 
@@ -263,6 +264,17 @@ def warn_of_directions(summary: dict, field_ids: Sequence[int]) -> None:
     for warning in summary["field_warnings"]:
         if warning["field_id"] in field_ids:
             log(f"warning: {warning['text']}; sources may stand in wrong places{_centre_to_give(summary, warning)}")
+
+
+def warn_of_repeated(summary: dict, groups: Sequence) -> None:
+    """Rows of a baseline that a time slot has twice: only the first is solved on, which else nobody would notice."""
+    chosen = {(one, group.field_id) for group in groups for one in group.data_desc_ids}
+    rows = sum(one["n_duplicate"] for one in summary["groups"] if (one["data_desc_id"], one["field_id"]) in chosen)
+    if rows:
+        log(
+            f"warning: {rows} rows repeat a baseline at the same time (sub-arrays, several receivers?): only the first "
+            "row of each is solved on; solutions are applied to all"
+        )
 
 
 def _centre_to_give(summary: dict, warning: dict) -> str:

@@ -104,6 +104,13 @@ def is_told(term: Term, terms: Sequence[Term], sky: Polarisation, group: MsGroup
     return crossed or kind not in ("rotation", "faraday") or not _is_shared(term, group)
 
 
+def _place(group: MsGroup, solves: Sequence[tuple[MsGroup, Mapping, Untold]]) -> str:
+    """How a group is named: its window where the field's windows have different correlations, as they matter then."""
+    hands = {other.correlations for other, _, _ in solves if other.field_id == group.field_id}
+    windows = f", window {', '.join(map(str, group.data_desc_ids))} of {' '.join(group.correlations)}"
+    return f"field {group.field_id}" + (windows if len(hands) > 1 else "")
+
+
 def check_told(terms: Sequence[Term], solves: Sequence[tuple[MsGroup, Mapping[str, Sequence[str]], Untold]]) -> None:
     """Raises where nothing at all is told of one of the terms that some solves are for: `CalibrationError` if the data
     lack crossed hands, else `NothingUsableError`, for another sky could tell it. Warns where a term is told on some
@@ -115,7 +122,7 @@ def check_told(terms: Sequence[Term], solves: Sequence[tuple[MsGroup, Mapping[st
             every = directions[term.name]
             own = [name for name in every if (term.name, name or None) in untold]
             told = told or len(own) < len(every)
-            where += [f"field {group.field_id}" + (f", {name}" if name else "") for name in own]
+            where += [_place(group, solves) + (f", {name}" if name else "") for name in own]
         if not where:
             continue
         group = solves[0][0]

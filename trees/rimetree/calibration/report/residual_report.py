@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import checked
+from ...some_names import some_names
 from .powers import Powers
 from .residual_data import GroupResiduals
 
@@ -209,16 +210,11 @@ def signal_lines(found: Sequence[GroupResiduals]) -> list[str]:
         ("times", [f"field {f} window {'+'.join(map(str, w))} {_utc(t)}" for f, w, t in quiet.times]),
     ):
         if names:
-            lines.append(f"{what} without signal: {_some(names)}")
+            lines.append(f"{what} without signal: {some_names(names, _MOST_NAMED)}")
     if quiet.empty:
-        lines.append(f"antennas without good data: {_some(quiet.empty)}")
+        lines.append(f"antennas without good data: {some_names(quiet.empty, _MOST_NAMED)}")
     return lines
 
 
 def _utc(time_s: float) -> str:
     return str(np.datetime64("1858-11-17T00:00:00") + np.timedelta64(round(time_s), "s"))
-
-
-def _some(names: Sequence[str]) -> str:
-    text = ", ".join(names[:_MOST_NAMED])
-    return text if len(names) <= _MOST_NAMED else f"{text}, ... ({len(names)} in all)"

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...arguments import checked
 from ...ms import MsGroup
+from ...some_names import some_names
 from ..errors import CalibrationError
 from ..terms.terms import Term
 from .choosing import solutions_for
@@ -54,8 +55,8 @@ def check_held(sets: Sequence[Solutions], group: MsGroup) -> None:
     own = [group.antenna_names[antenna] for antenna in group.antennas]
     if sets and not known & set(own):
         raise CalibrationError(
-            f"what is to be held is for other antennas ({_some(sorted(known))}) than those of field {group.field_id} "
-            f"({_some(own)}): nothing could be solved on top of it"
+            f"what is to be held is for other antennas ({some_names(sorted(known))}) than those of field "
+            f"{group.field_id} ({some_names(own)}): nothing could be solved on top of it"
         )
 
 
@@ -66,7 +67,7 @@ def held_warning(group: MsGroup, solutions: Solutions) -> str:
     missing = [name for name in names if not solutions.knows(name)]
     if not missing:
         return ""
-    return f"--hold has no solutions for {len(missing)} antennas, {_some(missing)}: their data are left out"
+    return f"--hold has no solutions for {len(missing)} antennas, {some_names(missing)}: their data are left out"
 
 
 @checked
@@ -81,8 +82,8 @@ def start_warnings(sets: Sequence[Solutions], group: MsGroup, terms: Sequence[Te
             found.append(f"--start has no term {term.name}, which begins as without it; there are {', '.join(given)}")
         elif not set(given[term.name].antennas) & set(own):
             found.append(
-                f"--start has {term.name} for other antennas ({_some(given[term.name].antennas)}) than the set "
-                f"({_some(own)}): it begins as without it"
+                f"--start has {term.name} for other antennas ({some_names(given[term.name].antennas)}) than the set "
+                f"({some_names(own)}): it begins as without it"
             )
         elif given[term.name].of_directions != (term.per is not None):
             kinds = ("single directions", "the whole sky")
@@ -103,8 +104,3 @@ def _is_far(term: TermSolutions, low_hz: float, high_hz: float) -> bool:
         return False
     most = max(_MOST_OFF * (high - low), 0.1 * (high + low) / 2)
     return low_hz > high + most or high_hz < low - most
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    text = ", ".join(list(names)[:most])
-    return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"
