@@ -5,7 +5,6 @@
 #include "runtime/ms/solve_tiles.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -32,14 +31,14 @@ std::vector<std::size_t> nearest(const std::vector<double>& axis, const std::vec
   return places;
 }
 
-/// Tiles of one layer as parts of one solve. Where baselines are averaged differently, the whole has the cells as they
-/// are stored, and no data.
+/// Tiles as parts of one solve. Where baselines are averaged differently, or slots have rows of one twice, several
+/// tiles are of the same slots: the whole then has the cells as they are stored, and no data.
 class TileParts final : public RequestParts {
  public:
   TileParts(TileStream& tiles, std::vector<std::size_t> members, const SolveTilesOptions& options)
       : tiles_(tiles), members_(std::move(members)) {
     const bool alike = std::all_of(members_.begin(), members_.end(), [this](std::size_t i) {
-      return tiles_.key(i).averaged == tiles_.key(members_.front()).averaged;
+      return tiles_.key(i).layer == 0 && tiles_.key(i).averaged == tiles_.key(members_.front()).averaged;
     });
     const Tile all = alike ? joined_alike() : joined_as_stored();
     whole_.cells = cells_of(all);
@@ -150,18 +149,16 @@ void solve_tiles(TileStream& tiles, Evaluator& evaluator, const SolveTilesOption
                  Cancellation& cancellation) {
   evaluator.update_plan();
   const Node& solver = solver_of(evaluator.forest());
-  std::map<int, std::vector<std::size_t>, std::greater<>> layers;
-  for (std::size_t i = 0; i < tiles.size(); ++i) layers[tiles.key(i).layer].push_back(i);
-  for (auto& [layer, members] : layers) {
-    const TileKey& key = tiles.key(members.front());
-    TileParts parts(tiles, std::move(members), options);
-    try {
-      solver.capabilities().solver->solve(evaluator, parts, cancellation);
-    } catch (const MsError&) {
-      throw;
-    } catch (const Error& error) {
-      report_failures({{solver.name(), solver.node_class().name, solver.origin(), error.what()}}, key);
-    }
+  if (tiles.size() == 0) return;
+  std::vector<std::size_t> members(tiles.size());
+  std::iota(members.begin(), members.end(), std::size_t{0});
+  TileParts parts(tiles, std::move(members), options);
+  try {
+    solver.capabilities().solver->solve(evaluator, parts, cancellation);
+  } catch (const MsError&) {
+    throw;
+  } catch (const Error& error) {
+    report_failures({{solver.name(), solver.node_class().name, solver.origin(), error.what()}}, tiles.key(0));
   }
 }
 

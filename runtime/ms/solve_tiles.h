@@ -14,9 +14,9 @@ struct SolveTilesOptions {
 /// Solves for what is the same in all tiles: one solve, which looks at one tile after the other, so that one at a time
 /// need be in memory. Tiles must follow each other in time and have the same channels, but where baselines are averaged
 /// differently (RowSelection::averaged): their cells must not reach over solution tiles, and Jones terms must not
-/// change within one along an axis that is averaged. Rows of a baseline that a time slot has twice (TileKey::layer) are
-/// solved by themselves. Reports are kept by the evaluator. Throws Error where the forest has not one Solver or a node
-/// failed, MsError for what the set cannot give, Cancelled.
+/// change within one along an axis that is averaged. Rows of a baseline that a time slot has twice (TileKey::layer)
+/// count as more data of it. Reports are kept by the evaluator. Throws Error where the forest has not one Solver or a
+/// node failed, MsError for what the set cannot give, Cancelled.
 void solve_tiles(TileStream& tiles, Evaluator& evaluator, const SolveTilesOptions& options, Cancellation& cancellation);
 
 }  // namespace rimetree::ms

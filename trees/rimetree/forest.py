@@ -180,8 +180,7 @@ class Forest:
         It looks at one tile after the other, so that only one need be in memory: Jones terms are solved on sums over
         the data, which are made once; of other trees each iteration reads all tiles again. The tiles must follow each
         other in time and be of one field and data description (or of windows that are joined). Rows that a baseline has
-        twice in a time slot are solved by themselves: there is a report for each such layer. `progress` and errors: as
-        of `solve`.
+        twice in a time slot are more data of it. `progress` and errors: as of `solve`.
         """
         self._tolerance = tolerance_of(precision, tolerance)
         if not isinstance(tiles, Tiles):

@@ -263,14 +263,6 @@ def test_where_nothing_is_told_nothing_is_solved(command, small_ms, tmp_path):
     assert "1 of 2 solves converged (1 converged, 1 no equations)" in done.stdout
 
 
-def test_rows_that_repeat_a_baseline_are_named(command, small_ms, sky_file, tmp_path):
-    pairs = [(0, 1), (0, 2), (1, 2), (1, 2)]
-    what = ["--sky", sky_file, "--term", "G: phase", "--out", tmp_path / "s.h5", "--overwrite", "--dry-run"]
-    assert "repeat a baseline" not in command("calibrate", small_ms(pairs=pairs[:3]), *what).stderr
-    done = command("calibrate", small_ms("b.ms", pairs=pairs), *what)
-    assert "3 rows repeat a baseline at the same time" in done.stderr and "only the first row of each" in done.stderr
-
-
 @pytest.fixture
 def gains_away(command, small_ms, tmp_path):
     """(a set whose data are far from the model; its sky model)."""

@@ -35,7 +35,6 @@ from .selection import (
     require_ms,
     wait_option,
     warn_of_directions,
-    warn_of_repeated,
 )
 from .settings import settings_option
 from .weights import check_weights, weights_option, write_weights
@@ -143,7 +142,6 @@ def command(ms, terms, out, **given):
             require_four_hands(plan.group)
     for stage in stages:
         log_windows(stage.plans, stage.terms)
-    warn_of_repeated(summary, [plan.group for plan in plans])
     for name, own, some in _by_model(model, plans):
         if isinstance(own, calibration.ModelColumns):
             log_columns(own, some)

@@ -266,17 +266,6 @@ def warn_of_directions(summary: dict, field_ids: Sequence[int]) -> None:
             log(f"warning: {warning['text']}; sources may stand in wrong places{_centre_to_give(summary, warning)}")
 
 
-def warn_of_repeated(summary: dict, groups: Sequence) -> None:
-    """Rows of a baseline that a time slot has twice: only the first is solved on, which else nobody would notice."""
-    chosen = {(one, group.field_id) for group in groups for one in group.data_desc_ids}
-    rows = sum(one["n_duplicate"] for one in summary["groups"] if (one["data_desc_id"], one["field_id"]) in chosen)
-    if rows:
-        log(
-            f"warning: {rows} rows repeat a baseline at the same time (sub-arrays, several receivers?): only the first "
-            "row of each is solved on; solutions are applied to all"
-        )
-
-
 def _centre_to_give(summary: dict, warning: dict) -> str:
     for direction in summary["uvw"]["directions"]:
         if direction["field_id"] == warning["field_id"] and direction["points_elsewhere"]:

@@ -158,8 +158,9 @@ class DataWeights:
         if window not in own:
             own[window] = np.full((len(self._slots), len(band), *size.shape[2:]), np.nan, np.float32)
         at = np.ix_(_nearest(self._slots, tile["time_s"]), _nearest(band, tile["frequency_hz"]))
-        # Of rows that a slot has twice the larger value counts.
-        own[window][at] = np.fmax(own[window][at], size)
+        # Of rows that a slot has twice, the larger value says whether it stands out, and the first how large noise is.
+        before = own[window][at]
+        own[window][at] = np.fmax(before, size) if self._most > 0 else np.where(np.isnan(before), size, before)
 
     @staticmethod
     def _joined(parts: dict[int, NDArray]) -> NDArray[np.float32]:
