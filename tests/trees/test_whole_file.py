@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from rimetree.whole_file import whole_file, write_text
+from rimetree.whole_file import require_place, whole_file, write_text
 
 
 def test_a_file_is_replaced_at_the_end(tmp_path):
@@ -54,6 +54,24 @@ def test_places_that_cannot_be_written(tmp_path):
         pass
     with pytest.raises(IsADirectoryError), whole_file(tmp_path):
         pass
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    """The null device would have been, for whoever may."""
+    os.mkfifo(tmp_path / "pipe")
+    for write in (require_place, lambda path: write_text(path, "text")):
+        with pytest.raises(OSError, match="no file that could be replaced"):
+            write(tmp_path / "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and os.listdir(tmp_path) == ["pipe"]
+
+
+def test_places_are_looked_at_beforehand(tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    for name in ("a.txt", "b.txt"):
+        require_place(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        require_place(tmp_path / "none" / "a.txt")
+    assert os.listdir(tmp_path) == ["a.txt"] and (tmp_path / "a.txt").read_text() == "old"
 
 
 def test_errors_of_the_system_behind_others_name_the_file(tmp_path):

@@ -45,6 +45,8 @@ def _new_beside(path: str | os.PathLike) -> str:
     folder, name = os.path.split(file)
     if os.path.isdir(file):
         raise IsADirectoryError(21, "this is a folder, not a file", os.fspath(path))
+    if os.path.exists(file) and not os.path.isfile(file):  # /dev/null, which whoever may would replace
+        raise OSError(errno.EINVAL, "this is no file that could be replaced", os.fspath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(2, "there is no folder to write this file to", os.fspath(path))
     try:
