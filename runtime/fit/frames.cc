@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace rimetree::fit {
 
@@ -12,6 +13,8 @@ using Matrix = std::array<Complex, 4>;
 
 // A turn by more than this is no local step, and a matrix closer to a singular one has no frame.
 constexpr double kMostLocal = 3, kLeastDeterminant = 1e-3;
+// What a step leaves of a matrix at least, relative to it.
+constexpr double kLeastLeft = 0.25;
 
 Matrix load(const ComplexMatrix& of, const std::vector<double>& x) {
   Matrix m{};
@@ -34,6 +37,22 @@ Matrix multiply(std::size_t side, const Matrix& a, const Matrix& b) {
 }
 
 Matrix adjoint(const Matrix& m) { return {std::conj(m[0]), std::conj(m[2]), std::conj(m[1]), std::conj(m[3])}; }
+
+/// The Hermitian part and the anti-Hermitian one.
+std::pair<Matrix, Matrix> parts(const Matrix& m) {
+  const Matrix other = adjoint(m);
+  std::pair<Matrix, Matrix> found;
+  for (std::size_t e = 0; e < 4; ++e)
+    found.first[e] = 0.5 * (m[e] + other[e]), found.second[e] = 0.5 * (m[e] - other[e]);
+  return found;
+}
+
+/// Of a Hermitian matrix.
+double least_eigenvalue(std::size_t side, const Matrix& m) {
+  if (side == 1) return m[0].real();
+  const double mean = 0.5 * (m[0].real() + m[3].real()), half = 0.5 * (m[0].real() - m[3].real());
+  return mean - std::sqrt(half * half + std::norm(m[1]));
+}
 
 /// exp(i (a0 + a . sigma)) for the anti-Hermitian matrix i (a0 + a . sigma) (sigma: Pauli matrices).
 Matrix turn(std::size_t side, const Matrix& anti) {
@@ -99,6 +118,19 @@ double Frames::longest_turn(const std::vector<double>& step) const {
   return longest;
 }
 
+std::vector<double> Frames::without_vanishing(std::vector<double> step) const {
+  for (const Frame& frame : frames_) {
+    const std::size_t side = frame.of.side;
+    Matrix local = multiply(side, frame.inverse, load(frame.of, step));
+    const auto [stretch, anti] = parts(local);
+    const double least = least_eigenvalue(side, stretch) / frame.norm;
+    if (least >= kLeastLeft - 1) continue;
+    for (std::size_t e = 0; e < 4; ++e) local[e] = stretch[e] * ((kLeastLeft - 1) / least) + anti[e];
+    store(frame.of, multiply(side, frame.value, local), step);
+  }
+  return step;
+}
+
 std::vector<double> Frames::move(const std::vector<double>& x, const std::vector<double>& step) const {
   std::vector<double> moved(x);
   for (std::size_t k = 0; k < x.size(); ++k) moved[k] += step[k];
@@ -107,9 +139,7 @@ std::vector<double> Frames::move(const std::vector<double>& x, const std::vector
     Matrix local = multiply(side, frame.inverse, load(frame.of, step));
     for (Complex& element : local) element /= frame.norm;
     if (!(fit::norm(local) <= kMostLocal)) continue;
-    const Matrix other = adjoint(local);
-    Matrix stretch{}, anti{};
-    for (std::size_t e = 0; e < 4; ++e) stretch[e] = 0.5 * (local[e] + other[e]), anti[e] = 0.5 * (local[e] - other[e]);
+    auto [stretch, anti] = parts(local);
     stretch[0] += 1;
     stretch[3] += 1;
     Matrix value = multiply(side, multiply(side, frame.value, stretch), turn(side, anti));

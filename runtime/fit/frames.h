@@ -32,6 +32,9 @@ class Frames {
   std::vector<double> gradient_from_local(std::vector<double> gradient) const;
   /// The largest norm of a local step relative to its matrix; 0 if there is none.
   double longest_turn(const std::vector<double>& step) const;
+  /// The step with which no matrix shrinks to less than a quarter, in any direction. At 0 a number has no direction,
+  /// and whatever step would lead away from there is the longest of all.
+  std::vector<double> without_vanishing(std::vector<double> step) const;
   /// Where a step from x leads: stretched by the Hermitian part of the local step, turned by the anti-Hermitian one.
   std::vector<double> move(const std::vector<double>& x, const std::vector<double>& step) const;
 

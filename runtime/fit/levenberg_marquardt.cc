@@ -183,6 +183,7 @@ void LevenbergMarquardt::propose() {
   if (corrected_) stretch_ = 1;
   const double shrink = std::min(1.0, kLongest / frames_.longest_turn(step_) / stretch_);
   for (double& s : step_) s *= stretch_ * shrink;
+  step_ = frames_.without_vanishing(std::move(step_));
   trial_ = frames_.move(x_, step_);
   for (std::size_t k = 0; k < x_.size(); ++k) {
     const double bounded = std::clamp(x_[k] + step_[k], minimum_[k], maximum_[k]);
@@ -224,12 +225,14 @@ bool LevenbergMarquardt::converged(double model_change) {
 }
 
 // Steps along directions of which the data tell hardly anything, as the phases of a gain of a source that is not there,
-// may go on for ever. Damped steps bring little wherever they are: what one without damping would bring counts as well.
+// may go on for ever. Damped steps bring little wherever they are: what one with hardly any damping would bring counts
+// as well. Without any, a product of which one factor goes to 0 and the other to infinity promises much, and never
+// ends.
 bool LevenbergMarquardt::stationary() {
   const std::size_t n = objectives_.size();
   if (n < kStationarySteps || objectives_[n - kStationarySteps] - current_.objective > kStationary * variance())
     return false;
-  const std::vector<double> full = solver_.step(kLeastDamping, current_.gradient);
+  const std::vector<double> full = solver_.step(kSlightDamping, current_.gradient);
   return !full.empty() && model_change(full) <= variance();
 }
 

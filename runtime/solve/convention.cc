@@ -72,12 +72,13 @@ void take_out_outstanding(const std::vector<double>& x, std::vector<fit::Number>
 }
 
 /// Has numbers have no part in means over their series whose errors would be those of the mean, and so of all others:
-/// several times what they are and what others are, and relative to their size many times those of others. Closure
-/// phases of a channel of noise may have its gains go on to 0 and to infinity.
-void take_out_unsure(const Outcome& outcome, const std::vector<std::vector<double>>& open, const std::vector<double>& x,
+/// much of what they are and of what others are, and relative to their size several times those of others. Closure
+/// phases of a channel of noise may have its gains go on to 0 and to infinity. Returns whether there are any: errors
+/// of the others are less without these.
+bool take_out_unsure(const Outcome& outcome, const std::vector<std::vector<double>>& open, const std::vector<double>& x,
                      std::vector<fit::Number>& numbers) {
-  constexpr double kUnsure = 3, kMany = 10;
-  if (!(outcome.freedom() > 0)) return;
+  constexpr double kUnsure = 0.3, kMany = 3;
+  if (!(outcome.freedom() > 0)) return false;
   const double scale = std::sqrt(outcome.equations.chi_square / outcome.freedom());
   // Errors besides what is open, which is taken from all numbers alike: no number counts for more than another.
   std::vector<fit::Combination> alike;
@@ -100,12 +101,16 @@ void take_out_unsure(const Outcome& outcome, const std::vector<std::vector<doubl
   }
   std::map<std::uint32_t, std::array<double, 2>> medians;
   for (const auto& [name, of] : series) medians[name] = {median(of[0]), median(of[1])};
+  bool any = false;
   for (fit::Number& number : numbers) {
     if (!number.factor || number.rank <= 0 || !medians.contains(number.series)) continue;
     const auto [usual, usual_error] = medians.at(number.series);
     const double size = size_of(x, number), error = scale * size_of(sigma, number);
-    if (error > kUnsure * std::max(size, usual) && error > kMany * usual_error * size) number.rank = 0;
+    if (!(error > kUnsure * std::max(size, usual) && error > kMany * usual_error * size)) continue;
+    number.rank = 0;
+    any = true;
   }
+  return any;
 }
 
 }  // namespace
@@ -168,6 +173,7 @@ void Convention::keep_open(const EquationSource& source, std::vector<Outcome>& o
 
 bool Convention::apply(const EquationSource& source, std::vector<Outcome>& outcomes, std::vector<double>& values,
                        ThreadPool& threads) const {
+  constexpr int kPasses = 3;
   if (!any_) return false;
   std::vector<bool> with_data;
   for (const Outcome& outcome : outcomes) with_data.push_back(outcome.equations.equations > 0);
@@ -186,7 +192,7 @@ bool Convention::apply(const EquationSource& source, std::vector<Outcome>& outco
     for (const std::uint32_t u : problem_.group(g)) x.push_back(values[u]);
     std::vector<fit::Number> numbers = numbers_[g];
     std::erase_if(numbers, [&](const fit::Number& number) { return !(outcomes[g].equations.diagonal(number.re) > 0); });
-    take_out_unsure(outcomes[g], open[g], x, numbers);
+    for (int pass = 0; pass < kPasses && take_out_unsure(outcomes[g], open[g], x, numbers);) ++pass;
     take_out_outstanding(x, numbers);
     fit::Normalised found = fit::normalise(std::move(x), std::move(numbers), open[g], every[g]);
     const auto is_finite = [](double value) { return std::isfinite(value); };

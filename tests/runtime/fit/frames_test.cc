@@ -84,6 +84,34 @@ TEST(Frames, LocalCoordinatesGoBackAndKeepProductsWithGradients) {
   EXPECT_NEAR(local_product, product, 1e-12);
 }
 
+TEST(Frames, NoStepTakesANumberToNothing) {
+  const std::vector<ComplexMatrix> numbers{{1, {0, 1}}, {1, {2, 3}}};
+  const Vector x{0, 2, 1, 0}, step{-0.6, -2, 0.1, 0.2};  // -1 relative to 2i, which it also turns by 0.3 rad
+  const Frames frames(numbers, x);
+  const Vector limited = frames.without_vanishing(step);
+  EXPECT_EQ(limited[2], 0.1);
+  EXPECT_EQ(limited[3], 0.2);
+  const Vector moved = frames.move(x, limited);
+  const Number expected = std::polar(0.5, std::acos(-1.0) / 2 + 0.3);
+  EXPECT_NEAR(moved[0], expected.real(), 1e-15);
+  EXPECT_NEAR(moved[1], expected.imag(), 1e-15);
+}
+
+TEST(Frames, NoStepTakesAMatrixToASingularOne) {
+  const Vector x = random_vector(8, 8);
+  const Frames frames({kMatrices[0]}, x);
+  const Vector straight{-1, 0, 0, 0, 0, 0, -0.2, 0};  // takes the first column of the unit matrix away
+  double norm = 0;
+  for (const double value : x) norm += value * value;
+  Vector local(straight);
+  for (double& value : local) value *= std::sqrt(norm);
+  const Vector moved = frames.move(x, frames.without_vanishing(frames.step_from_local(local)));
+  const auto determinant = [](const Vector& m) {
+    return Number(m[0], m[1]) * Number(m[6], m[7]) - Number(m[2], m[3]) * Number(m[4], m[5]);
+  };
+  EXPECT_NEAR(std::abs(determinant(moved) / determinant(x)), 0.25 * (1 - 0.75 * 0.2), 1e-13);
+}
+
 TEST(Frames, WhatHasNoDirectionMovesStraight) {
   const Vector singular{1, 0, 2, 0, 2, 0, 4, 0}, zero{0, 0}, step = random_vector(8, 7);
   const Vector moved = Frames({kMatrices[0]}, singular).move(singular, step);

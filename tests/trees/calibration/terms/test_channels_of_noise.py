@@ -35,7 +35,7 @@ def test_gains_that_go_on_to_nothing(tmp_path, observe):
     terms = parse_terms(["B: diag, 1chan", "G: diag, 1slot"])
     options = CalibrationOptions(solver=SolverOptions(iterations=400), reference="ANT-0", overwrite=True)
     report = calibration.calibrate(path, SKY, terms, tmp_path / "s.h5", options)
-    assert report.normalised == ["B"]
+    assert report.normalised == ["B"] and report.converged == 1
     found = report.solutions[0]
     amplitude, sigma = (x["amplitude"][0, :, :, 0] for x in (found["B"].value, found["B"].sigma))
     good = np.setdiff1d(np.arange(N_CHANNEL), BAD)

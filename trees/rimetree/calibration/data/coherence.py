@@ -17,7 +17,7 @@ from ..model.held import Held
 from ..model.model_trees import SkyPart
 from ..model.predicted_tiles import KeptValues, PredictedTiles, slots_within
 from ..plan.solve_trees import DataSelection, within_limits
-from .circular_hands import CIRCULAR_HANDS, FROM_LINEAR, circular_hand
+from .hands import FROM_LINEAR, Hands, model_of
 
 #: For data and model at a time.
 SEARCHED_BYTES = 64 << 20
@@ -30,9 +30,9 @@ class Coherence:
     """Sums over the cells of each bin of times and frequencies.
 
     `antennas`: their numbers in the set; `baselines` [baseline, 2]: indices into these; `frequency_hz` [freq]: of the
-    bins; `product` [baseline, time, freq, feed, part]: sum of weight V conj(M) of the good data V of parallel hands (XX
-    and YY, or RR and LL; or of all of `CIRCULAR_HANDS`) and the model M of a part of the sky; `power` [baseline, time,
-    freq, feed, part, part]: sum of weight conj(M_k) M_l; `data` and `count` [baseline, time, freq, feed]: sum of weight
+    bins; `product` [baseline, time, freq, hand, part]: sum of weight V conj(M) of the good data V of parallel hands (XX
+    and YY, or RR and LL), or of all of `Hands.feeds`, and the model M of a part of the sky; `power` [baseline, time,
+    freq, hand, part, part]: sum of weight conj(M_k) M_l; `data` and `count` [baseline, time, freq, hand]: sum of weight
     |V|^2, and the number of V.
     """
 
@@ -58,8 +58,8 @@ class Coherence:
         freedom = 2 * int(more[own].sum())
         return float((self.data.ravel() - most)[own].sum() / freedom), freedom
 
-    def of_feeds(self) -> Coherence:
-        """Of parallel hands alone."""
+    def of_parallel_hands(self) -> Coherence:
+        """The same without the others."""
         arrays = {name: getattr(self, name)[:, :, :, :2] for name in ("product", "power", "data", "count")}
         return replace(self, **arrays)
 
@@ -103,9 +103,8 @@ class CoherenceReader:
     """Makes the sums of chunks of a Measurement Set; the tree of the model is made once.
 
     `reference`: of baselines to this antenna alone. `apart`: each part of the sky by itself, and not their sum.
-    `circular`: of all hands of circular feeds, made of the four correlations of linear ones. Data
-    and model are taken so many time slots at a time that they stay within `memory_bytes`, or one. `opened`: the set, if
-    it is open already.
+    `hands`: which. Data and model are taken so many time slots at a time that they stay within `memory_bytes`, or one.
+    `opened`: the set, if it is open already.
     """
 
     def __init__(
@@ -117,16 +116,16 @@ class CoherenceReader:
         *,
         reference: int | None = None,
         apart: bool = False,
-        circular: bool = False,
+        hands: Hands = Hands.PARALLEL,
         memory_bytes: int = SEARCHED_BYTES,
         opened: OpenSet | None = None,
         held: Held | None = None,
     ):
-        self._group, self._data, self._circular = group, data, circular
+        self._group, self._data, self._which = group, data, hands
         self._held = held or Held(group)
         self._pairs = [pair for pair in group.baselines if reference is None or reference in pair]
         self._place = {pair: k for k, pair in enumerate(self._pairs)}
-        self._n_part = len(parts) if apart else 1
+        self._n_part = (len(parts) if apart else 1) * hands.models
         columns = [part.column for part in parts if part.sky is None]
         self._models: ColumnTiles | PredictedTiles
         if len(columns) == len(parts) and not self._held.inner:
@@ -142,20 +141,18 @@ class CoherenceReader:
         """The sums over the time slots within the bins; channels that stand by themselves window after window. `tiles`:
         of these slots, with all columns that are looked at, if they are in memory: where the model is columns they are
         not read again."""
-        sums = _Sums(len(self._pairs), bins, len(CIRCULAR_HANDS) if self._circular else 2, self._n_part)
+        sums = _Sums(len(self._pairs), bins, len(self._which.feeds), self._n_part)
 
         def add_tile(tile: dict, models: KeptValues | ColumnValues) -> None:
-            hands, place_in = _Hands(self._held, self._data, tile, self._circular), sums.places(tile)
+            hands, place_in = _Hands(self._held, self._data, tile, self._which), sums.places(tile)
             there = [(k, models.place(pair), self._place.get(pair)) for k, pair in enumerate(tile["baselines"])]
             found = np.array([one for one in there if None not in one], np.intp).reshape(-1, 3)
             step = max(1, _AT_A_TIME // max(1, len(tile["time_s"]) * len(tile["frequency_hz"])))
             for first in range(0, len(found), step):
                 own, of_model, place = found[first : first + step].T
                 for hand, value, weight in hands.of(own):
-                    element = functools.partial(models.element, of_model)
-                    model = circular_hand(element, hand) if self._circular else element(*hand)
-                    at = CIRCULAR_HANDS.index(hand) if self._circular else hand[0]
-                    place_in.add(place, at, value, weight, model)
+                    model = model_of(self._which, functools.partial(models.element, of_model), hand)
+                    place_in.add(place, self._which.feeds.index(hand), value, weight, model)
 
         span = (float(bins.time_edges_s[0]), float(bins.time_edges_s[-1]))
         if tiles is not None and isinstance(self._models, ColumnTiles):
@@ -169,10 +166,11 @@ class CoherenceReader:
 
 
 class _Hands:
-    """The parallel hands of a tile, without what is held outside the terms that are solved for."""
+    """The hands of a tile, without what is held outside the terms that are solved for."""
 
-    def __init__(self, held: Held, data: DataSelection, tile: dict, circular: bool):
-        self._held, self._data, self._tile, self._circular = held, data, tile, circular
+    def __init__(self, held: Held, data: DataSelection, tile: dict, which: Hands):
+        self._held, self._data, self._tile, self._which = held, data, tile, which
+        self._circular = which is Hands.CIRCULAR
         self._elements = elements_of(tile)
         self._inverses: dict[int, tuple[NDArray[np.complex128], NDArray[np.bool_]]] = {}
 
@@ -182,9 +180,10 @@ class _Hands:
         """(feeds, visibilities, weights [baseline, time, channel]) of some baselines of the tile; weight 0 where there
         is no datum."""
         mixed = self._held.outside or self._circular
-        elements = self._elements if mixed else [(i, j, c) for i, j, c in self._elements if i == j]
+        feeds = self._which.feeds
+        elements = [(i, j, c) for i, j, c in self._elements if mixed or (i, j) in feeds]
         cells = {(i, j): self._cells(some, c) for i, j, c in elements}
-        for hand in CIRCULAR_HANDS if self._circular else sorted((i, j) for i, j in cells if i == j):
+        for hand in feeds if self._circular else [one for one in feeds if one in cells]:
             yield hand, *(self._mixed(cells, some, hand) if mixed else cells[hand])
 
     def _cells(self, some: NDArray[np.intp], c: int) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
@@ -312,7 +311,7 @@ class _PlacesInSums:
     def add(
         self,
         place: NDArray[np.intp],
-        feed: int,
+        hand: int,
         value: NDArray[np.complex128],
         weight: NDArray[np.float64],
         model: NDArray[np.complex128],
@@ -321,7 +320,7 @@ class _PlacesInSums:
         [baseline, part, time, channel]."""
         product, power, data, count = self._sums
         times, frequencies = self._times, self._frequencies
-        where = (*np.ix_(place, times.bins, frequencies.bins), feed)
+        where = (*np.ix_(place, times.bins, frequencies.bins), hand)
         good = np.isfinite(model)
         if not good.all():
             there = good.all(axis=1)

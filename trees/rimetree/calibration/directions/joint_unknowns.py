@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.circular_hands import TURNS
 from ..data.coherence import Coherence
+from ..data.hands import TURNS
 from ..searches.fringe import phase_rate
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.circular_hands import CIRCULAR_HANDS
 from ..data.coherence import Coherence
+from ..data.hands import ALL_HANDS
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
 from .fringe import phase_rate
@@ -68,5 +68,5 @@ def on_baselines(gains: NDArray[np.complex128], sums: Coherence) -> NDArray[np.c
 def on_hands(gains: NDArray[np.complex128], sums: Coherence) -> NDArray[np.complex128]:
     """[baseline, time, freq, hand] of gains [antenna, time, freq, feed], for the hands that the sums are of."""
     p, q = sums.baselines.T
-    hands = CIRCULAR_HANDS[: sums.product.shape[3]]
+    hands = ALL_HANDS[: sums.product.shape[3]]
     return np.stack([gains[p, ..., i] * np.conj(gains[q, ..., j]) for i, j in hands], axis=-1)

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.circular_hands import TURNS
 from ..data.coherence import Coherence, CoherenceBins
+from ..data.hands import TURNS
 from ..plan.planning import GroupPlan
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term
 from .diagonal_gains import on_baselines
-from .fringe import fringe_fit, phase_rate, search
+from .fringe import fringe_fit, phase_rate, search, searches
 from .fringe_pairs import delays_beside_tec
 from .phase_search import best_phases
+from .rotations_inside_gains import continued, double_angles, feed_ratios, of_one_sign, polarisations
 
 #: Kinds of terms that are searched for along frequency.
 SEARCHED = ("delay", "tec")
@@ -25,6 +26,9 @@ SEARCHED = ("delay", "tec")
 ALONG_FREQUENCY = (*SEARCHED, "faraday")
 
 _POLARISED = 1e-9  # of the power of a model: less in its crossed hands is rounding
+
+_SURE = 0.7  # what phases of antennas must explain of visibilities, where they are found bin by bin
+_SIGNAL = 20  # power of a sum of visibilities, over that of noise; the highest of many tries
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,73 @@ class IntervalSearch:
         rate = times * phase_rate(term.kind.quantities[0], sums.frequency_hz)
         return self._fringes(matrix, rate, cells, shape, any_phase=False, origins=origins)
 
+    def search_rotation_inside_gains(self, term, sums, chunk, bins) -> NDArray[np.float64]:
+        """The same where gains of each feed stand outside, of a sky of little polarisation; but for the sign of all.
+        `sums`: of `Hands.INTENSITY`."""
+        at_time, at_frequency = self.cells(term, chunk, bins, sums)
+        n_time, n_freq = self._intervals(term, chunk)
+        found = np.zeros((1, n_time, n_freq, len(sums.antennas)))
+        if term.kind.name == "rotation":
+            cells = at_time[:, None] * n_freq + at_frequency
+            turned = double_angles(sums, cells, self.reference)
+            signed = of_one_sign(sums, turned[:, None], cells)
+            found[0] = np.angle(signed).reshape(found.shape[1:]) / 2
+            return found
+        channels = np.arange(len(sums.frequency_hz))
+        cells = at_time[:, None] * len(channels) + channels
+        turned = double_angles(sums, cells, self.reference).reshape(-1, len(channels), len(sums.antennas))
+        signed = of_one_sign(sums, np.stack([continued(one) for one in turned]), cells)
+        rate = 2 * phase_rate(term.kind.quantities[0], sums.frequency_hz)
+        for t, f in np.ndindex(n_time, n_freq):
+            own = at_frequency == f
+            found[0, t, f] = searches(np.moveaxis(signed[t, own], 0, 1)[:, None], rate[own], any_phase=False)
+        return found
+
+    def gains_outside(self, term, others, rotation, values, sums, chunk, bins) -> NDArray[np.complex128]:
+        """[element, time, freq, antenna] gains of a term that stands outside a rotation of known values, beside others
+        [antenna, time, freq, feed]; amplitudes are the same for all antennas. `sums`: of `Hands.INTENSITY`."""
+        turned = self.phasors(rotation, values, sums, chunk, bins)[..., 0]  # exp(i chi) [antenna, time, freq]
+        cosine, around = on_baselines(turned, sums).real[..., None], on_baselines(others, sums)
+        parallel = sums.product[..., :2, 0] * cosine * np.conj(around)
+        cells = self.cells(term, chunk, bins, sums)
+        shape = (*self._intervals(term, chunk), len(sums.antennas))
+        feeds = [sums.matrix(parallel[..., feed])[None] for feed in (0, 1)]
+        phase = self._phases(feeds if len(term.elements) == 2 else [sum(feeds)], cells, shape)
+        if len(phase) == 2:
+            seen = feed_ratios(sums, turned**2) * others[..., 0] * np.conj(others[..., 1])
+            ratio = np.zeros(shape, complex)
+            np.add.at(ratio, (cells[0][:, None], cells[1][None, :]), np.moveaxis(seen, 0, -1))
+            phase[1] += np.angle((ratio * np.exp(1j * (phase[0] - phase[1]))).sum(axis=2))[..., None]
+        power = sums.power[..., :2, 0, 0].real * (cosine * np.abs(around)) ** 2
+        size, power = (x.sum(axis=(0, 1, 2)).reshape(len(phase), -1).sum(axis=1) for x in (np.abs(parallel), power))
+        return np.sqrt(size / np.where(power > 0, power, 1.0))[:, None, None, None] * np.exp(1j * phase)
+
+    def common_inside_gains(self, term, values, gains, sums, chunk, bins) -> tuple[float, NDArray[np.float64]]:
+        """(sign of all values, [time, freq] what all antennas are turned by besides), as a polarised sky tells.
+
+        `values`: as of `search_rotation_inside_gains`; `gains` [antenna, time, freq, feed]: what stands outside, of the
+        bins. With the other sign gains of feed 1 are the negative of these.
+        """
+        cells = self.cells(term, chunk, bins, sums)
+        turned = self.phasors(term, values, sums, chunk, bins)[..., 0]
+        linear, circular = polarisations(sums, turned, gains)
+        shape = self._intervals(term, chunk)
+        found = []
+        for sign in (1.0, -1.0):
+            spectrum, score, common = linear[sign].sum(axis=0), sign * circular, np.zeros(shape)
+            for t, f in np.ndindex(shape):
+                own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
+                if term.kind.name == "rotation":
+                    common[t, f] = np.angle(own.sum()) / 2
+                    score += np.abs(own.sum())
+                else:
+                    rate = 2 * phase_rate(term.kind.quantities[0], sums.frequency_hz)[cells[1] == f]
+                    common[t, f] = search(own, rate, any_phase=False)
+                    score += (own @ np.exp(-1j * common[t, f] * rate)).real
+            found.append((score, sign, common))
+        _, sign, common = max(found, key=lambda one: one[0])
+        return sign, common
+
     def common_rotation(self, term, sums, relative, chunk, bins) -> NDArray[np.float64]:
         """[time, freq], rad or rad/m^2: what all antennas are turned by together, as a polarised sky tells; else 0.
 
@@ -122,6 +193,31 @@ class IntervalSearch:
                 found[name][t, f] = _half_turned(term, one, sums.frequency_hz[cells[1] == f])
         return found
 
+    def difference_of_feeds(self, term, sums, turned, chunk, bins, *, any_phase: bool) -> NDArray[np.float64]:
+        """[time, freq], as `term`: what feed 0 of all antennas has besides, relative to feed 1, as a polarised sky
+        tells; 0 where crossed hands have no signal.
+
+        `sums`: of all hands; `turned` [antenna, time, freq, feed]: phasors of what is known already. XY turns by the
+        phase of the first feed, less that of the second, YX the other way round.
+        """
+        cells = self.cells(term, chunk, bins, sums)
+        first, second = (turned[end] for end in sums.baselines.T)
+        xy, yx = np.moveaxis(sums.product[..., 2:, 0], -1, 0)
+        xy = xy * np.conj(first[..., 0]) * second[..., 1]
+        yx = yx * np.conj(first[..., 1]) * second[..., 0]
+        seen = np.stack([xy, np.conj(yx)])
+        found = np.zeros(self._intervals(term, chunk))
+        rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
+        for t, f in np.ndindex(found.shape):
+            own = seen[:, :, cells[0] == t][..., cells[1] == f]
+            spectrum, h = own.sum(axis=(0, 1)), rate[cells[1] == f]
+            spectrum = spectrum if any_phase else spectrum.sum(axis=0)
+            value = search(spectrum, h, any_phase=any_phase)
+            height = (np.abs(spectrum @ np.exp(-1j * value * h)) ** 2).sum()
+            if height > _SIGNAL * (np.abs(own) ** 2).sum():
+                found[t, f] = value
+        return found
+
     def _intervals(self, term: Term, chunk: Chunk) -> tuple[int, int]:
         """How many a term has, in time and in frequency."""
         return len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre)
@@ -140,6 +236,49 @@ class IntervalSearch:
                 tile = matrix[:, at_time == t][:, :, at_frequency == f]
                 tile = tile.reshape(-1, *tile.shape[2:])
                 found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self.reference, **how)
+        return found
+
+    def search_beside_band(
+        self, term: Term, band: Sequence[Term], sums: Coherence, product, chunk, bins, *, any_phase: bool
+    ) -> NDArray[np.float64] | None:
+        """Values, as of `search`, where other terms (`band`) have any phase along frequency: from phases of bins.
+
+        Relative to the strongest time of each interval of these terms, where values are 0; or, where these act on both
+        feeds alike, of feed 0 relative to feed 1. `any_phase`: antennas may have any phase at each time, too. None
+        where bins tell no phases, or where intervals of the term are longer than those of `band`.
+        """
+        free = np.exp(1j * self.free_phases(sums, product))
+        agree = (product * on_baselines(np.conj(free), sums)).real
+        if not agree.sum() > _SURE * np.abs(product).sum():
+            return None
+        at_time, at_frequency = self.cells(term, chunk, bins, sums)
+        times = np.stack([self.cells(one, chunk, bins, sums)[0] for one in band])
+        _, of_band = np.unique(times, axis=1, return_inverse=True)
+        strength = np.zeros(free.shape)
+        for end in sums.baselines.T:
+            np.add.at(strength, end, np.maximum(agree, 0.0))
+        rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
+        found = np.zeros((len(term.elements), *self._intervals(term, chunk), len(sums.antennas)))
+
+        def take(element: int, seen: NDArray[np.complex128], rows: NDArray[np.intp]) -> None:
+            for t, f in np.ndindex(found.shape[1:3]):
+                own, channels = rows[at_time[rows] == t], at_frequency == f
+                if len(own):
+                    spectra = seen[:, own][:, :, channels]
+                    found[element, t, f] = searches(spectra, rate[channels], any_phase=any_phase)
+
+        if len(term.elements) == 2 and all(len(one.elements) == 1 for one in band):
+            take(0, strength.min(axis=3) * free[..., 0] * np.conj(free[..., 1]), np.arange(len(at_time)))
+            return found
+        if any(len(np.unique(of_band[at_time == t])) > 1 for t in np.unique(at_time)):
+            return None
+        for b in np.unique(of_band):
+            rows = np.flatnonzero(of_band == b)
+            strongest = rows[np.argmax(strength[:, rows].sum(axis=(0, 2, 3)))]
+            seen = strength * free * np.conj(free[:, [strongest]])
+            rows = rows[at_time[rows] != at_time[strongest]]
+            for element in range(len(term.elements)):
+                take(element, seen[..., element] if len(term.elements) == 2 else seen.sum(axis=3), rows)
         return found
 
     def free_phases(self, sums: Coherence, product) -> NDArray[np.float64]:

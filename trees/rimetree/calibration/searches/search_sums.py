@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...ms import OpenSet, Tiles
 from ..data.coherence import Coherence, CoherenceBins, CoherenceReader
+from ..data.hands import Hands
 from ..model.held import Held
 from ..model.model_trees import SkyPart
 from ..plan.planning import CalibrationOptions, GroupPlan
@@ -30,7 +31,7 @@ class SearchSums:
     def __init__(self, plan: GroupPlan, parts: Sequence[SkyPart], tree: SolveTree, opened: OpenSet, held: Held):
         self._plan, self._tree, self._opened, self._held = plan, tree, opened, held
         self.parts = list(parts)
-        self._readers: dict[tuple[int | None, bool, bool], CoherenceReader] = {}
+        self._readers: dict[tuple[int | None, bool, Hands], CoherenceReader] = {}
         #: Data of the next chunk, with model columns, that are in memory; None: they are to be read.
         self.tiles: Tiles | None = None
 
@@ -47,27 +48,25 @@ class SearchSums:
         reference: int,
         options: CalibrationOptions,
         *,
-        circular: bool = False,
+        hands: Hands = Hands.PARALLEL,
     ) -> tuple[Coherence | None, CoherenceBins]:
         """What data and model have in common, for the terms, and in which bins; None where that is too much. `apart`:
-        each part of the model by itself; `circular`: as of `CoherenceReader`."""
+        each part of the model by itself; `hands`: as of `CoherenceReader`."""
         bins = self._bins(chunk, terms)
         channels = self._plan.n_channel if bins.frequency_edges_hz is None else len(bins.frequency_edges_hz) - 1
         n_part = len(self.parts) if apart else 1
         n_bins = (len(bins.time_edges_s) - 1) * channels
-        n_bytes = (64 if circular else 32) * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
+        n_bytes = 16 * len(hands.feeds) * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
         if apart and n_bytes > _MOST_BYTES:
             return None, bins
         few = reference if n_bytes > _MOST_BYTES else None
-        sums = self._reader(few, apart, circular, options).read(bins, self.tiles)
+        sums = self._reader(few, apart, hands, options).read(bins, self.tiles)
         if self._tree.smooth_hz > 0 and bins.frequency_edges_hz is not None:  # as the fit itself
             sums = smooth_sums(sums, self._tree.smooth_hz)
         return sums, bins
 
-    def _reader(
-        self, reference: int | None, apart: bool, circular: bool, options: CalibrationOptions
-    ) -> CoherenceReader:
-        key = (reference, apart, circular)
+    def _reader(self, reference: int | None, apart: bool, hands: Hands, options: CalibrationOptions) -> CoherenceReader:
+        key = (reference, apart, hands)
         if key not in self._readers:
             group = self._plan.group
             centre = options.phase_centre_rad or group.phase_centre_rad
@@ -78,7 +77,7 @@ class SearchSums:
                 options.data,
                 reference=reference,
                 apart=apart,
-                circular=circular,
+                hands=hands,
                 opened=self._opened,
                 held=self._held,
             )

@@ -57,7 +57,7 @@ class SolvedDirections:
         inside = one.search.sums_inside(one.chunk, terms, one.reference, one.options, known)
         if inside is None:
             return None
-        sums, bins = inside[0].of_feeds(), inside[2]
+        sums, bins = inside[0].of_parallel_hands(), inside[2]
         cells = {term.name: one.search.cells(term, one.chunk, bins, sums) for term in terms}
         own = [term for term in terms if term.per == per]
         return cls(one.tree, own, sums, cells, [part.directions[per] for part in one.search.parts], tables)

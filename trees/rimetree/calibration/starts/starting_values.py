@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...ms import OpenSet, Tiles
 from ...solving import SolvedParm, SolveReport
 from ..data.coherence import Coherence, CoherenceBins
+from ..data.hands import Hands
 from ..directions.goodness import chi_square_of, freedom_of, is_good
 from ..directions.joint_phases import MOST_ANTENNAS, better_phases
 from ..directions.joint_starts import JointStart, JointStarts
@@ -26,14 +27,13 @@ from ..model.models import Model
 from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
 from ..searches.diagonal_gains import on_baselines
-from ..searches.interval_search import ALONG_FREQUENCY, SEARCHED, IntervalSearch
+from ..searches.interval_search import ALONG_FREQUENCY, IntervalSearch
 from ..searches.search_sums import SearchSums, inside
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term, has_amplitude
+from .whole_sky import WholeSkySearch
 
-_GAINS = ("scalar", "diag", "full")
-_ORIGINS = 3  # of a fringe fit of the whole sky
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
 
 
@@ -68,39 +68,25 @@ class StartingSearch:
         self._plan, self._tree = plan, tree
         self._parts = model.parts([*(term.per for term in terms), *held.pers])
         self._sums = SearchSums(plan, self._parts, tree, opened, held)
-        whole, each = [t for t in terms if t.per is None], [t for t in terms if t.per is not None]
-        gains = any(term.kind.name in _GAINS for term in terms)
-        self._any_phase = any("phase" in term.kind.quantities for term in whole)
-        self._intervals = IntervalSearch(plan, self._any_phase)
-        searched = [term for term in whole if term.kind.name in SEARCHED]
-        phases = [term for term in whole if term.kind.name == "phase"]
-        # A delay and a TEC would be taken for each other, and a phase for what gains turn by.
-        first = {term.kind.name: term for term in reversed(searched)}
-        self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
-        self._whole = (self._pair or searched[:1]) + ([] if gains else phases[:1])
-        # Seen by circular hands, which are what they are where other terms do the same to both feeds, or little.
-        others = [term for term in terms if term.kind.name not in (*ROTATIONS, "amplitude", "leakage")]
-        seen = plan.group.feed == "linear" and len(plan.group.correlations) == 4
-        seen = seen and all(term.elements == ("",) and term.kind.name != "parallactic" for term in others)
-        self._rotation = [term for term in whole if term.kind.name in ROTATIONS][:1] if seen else []
+        each = [term for term in terms if term.per is not None]
+        self._whole = WholeSkySearch(plan, terms)
+        self._intervals = IntervalSearch(plan, self._whole.any_phase)
         rotations = [term for term in terms if term.kind.name in ROTATIONS]
         # Of directions alone: beside a phase half a turn more of it and of all rotations of an antenna is the same.
         rest = [term for term in terms if term not in rotations]
         alone = each == rotations and len(each) == 1 and all(t.kind.name == "amplitude" and t.scalar for t in rest)
-        self._circular = seen and alone
+        self._circular = self._whole.by_circular_hands and alone
         self._each = each if self._circular else [term for term in each if term.turns][:1]
         # Of others a fit may end in any minimum.
         self._in_doubt = any(term.per is not None for term in rotations) and not self._circular
-        self._besides = bool(others)
         self._terms = list(terms)
-        self._around = whole
+        self._around = [term for term in terms if term.per is None]
         self._scaled = not has_amplitude(terms)
         names = [part.directions[each[0].per] for part in self._parts] if each else []
         #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
         self.known: Mapping[str, NDArray[np.float64] | float] = {}
         self._joint = JointStarts(tree, terms, names, scaled=self._scaled, circular=self._circular)
-        searched_for = self._whole or self._rotation or self._scaled or (self._each and not self.in_two_steps)
-        self.wanted = bool(searched_for)
+        self.wanted = bool(self._whole.terms or self._scaled or (self._each and not self.in_two_steps))
 
     @property
     def parts(self) -> list[SkyPart]:
@@ -179,7 +165,7 @@ class StartingSearch:
         if not self._joint_possible(chunk, without):
             return None
         sums, bins = self._read(chunk, self._terms, True, reference, options)
-        every, sums = sums, None if sums is None else sums.of_feeds()
+        every, sums = sums, None if sums is None else sums.of_parallel_hands()
         known, shapes = {}, self._shapes(chunk)
         for one in self._tree.parameters:
             if one.node in self.known and one.term in shapes and not self._each:
@@ -223,7 +209,7 @@ class StartingSearch:
         """For one chunk; `reference`: number of the antenna that phases refer to; `without`: directions that are taken
         to be absent."""
         apart = bool(self._each) and not self.in_two_steps
-        terms = self._each if apart else [*self._whole, *self._rotation]
+        terms = self._each if apart else self._whole.steady
         sums, bins = self._read(chunk, terms, apart, reference, options)
         if sums is None:
             return StartingValues({})
@@ -262,37 +248,19 @@ class StartingSearch:
         self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions
     ) -> tuple[Coherence | None, CoherenceBins]:
         self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
-        circular = self._circular if apart else bool(self._rotation)
-        return self._sums.read(chunk, terms, apart, reference, options, circular=circular)
+        of_directions = Hands.CIRCULAR if self._circular else Hands.PARALLEL
+        hands = of_directions if apart else self._whole.hands
+        return self._sums.read(chunk, terms, apart, reference, options, hands=hands)
 
     def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
-        of_hands, sums = sums, sums.of_feeds()
-        product = sums.product[..., 0]  # [baseline, time, freq, feed]
+        found, product = self._whole.run(self._intervals, sums, chunk, bins)
         values: dict[str, NDArray[np.float64]] = {}
-        turned = np.ones((len(sums.antennas), *product.shape[1:]), complex)
-        for term in self._rotation:
-            how = {"any_phase": self._besides, "origins": _ORIGINS}
-            own = self._intervals.search_rotation(term, sums, product, chunk, bins, **how)
-            own = own + self._intervals.common_rotation(term, of_hands, own, chunk, bins)[..., None]
-            values |= self._named(term, None, own)
-            turned *= self._intervals.phasors(term, own, sums, chunk, bins)
-            product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
-        if self._pair:
-            found = self._intervals.search_pair(self._pair, sums, product, chunk, bins)
-            for term, own in zip(self._pair, found, strict=True):
-                values |= self._named(term, None, own)
-                turned *= self._intervals.phasors(term, own, sums, chunk, bins)
-            product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
-        for term in self._whole[len(self._pair) :]:
-            own = self._intervals.search(term, sums, product, chunk, bins, any_phase=self._any_phase, origins=_ORIGINS)
-            values |= self._named(term, None, own)
-            turned *= self._intervals.phasors(term, own, sums, chunk, bins)
-            product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
-        power = sums.power[..., 0, 0].real.sum()
-        # Phases that no search has found (of gains of directions, of rotations beside others) leave sums that partly
-        # cancel.
-        found = self._whole or (self._rotation and not self._besides)
-        scale = product.real.sum() / (power or 1.0) if found else math.sqrt(sums.power_over_model)
+        for term in self._whole.terms:
+            values |= self._named(term, None, found[term.name])
+        parallel = sums.of_parallel_hands()
+        power = parallel.power[..., 0, 0].real.sum()
+        in_phase = self._whole.brings_into_phase
+        scale = product.real.sum() / (power or 1.0) if in_phase else math.sqrt(parallel.power_over_model)
         return StartingValues(values, float(scale) if self._scaled and power > 0 and scale > 0 else None)
 
     def _of_directions(
@@ -304,7 +272,7 @@ class StartingSearch:
         joint: JointStart | None = None,
     ) -> StartingValues:
         """One direction after the other, on what the others leave of the data; `joint`: from where they are known."""
-        (term,), of_hands, sums = self._each, sums, sums.of_feeds()
+        (term,), of_hands, sums = self._each, sums, sums.of_parallel_hands()
         held = self._tree.held_instead(without)
         free = {
             one.direction
@@ -374,7 +342,7 @@ class StartingSearch:
     def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
         antennas = list(self._plan.group.antennas)
         return {
-            one.node: values[one.element, :, :, antennas.index(one.antenna)]
+            one.node: _part(one.part, values[one.element, :, :, antennas.index(one.antenna)])
             for one in self._tree.parameters
             if one.term == term.name and one.direction == direction
         }
@@ -386,6 +354,13 @@ def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
         key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
         for key in ("value", "sigma", "cross", "flag")
     }
+
+
+def _part(part: str, values: NDArray) -> NDArray[np.float64]:
+    """A real parameter's share of values, which are complex for gains."""
+    if not np.iscomplexobj(values):
+        return values
+    return {"re": np.real, "im": np.imag, "amplitude": np.abs, "phase": np.angle}[part](values)
 
 
 def _is_good(solved: SolveReport, sums: Coherence) -> bool:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...sky import SkyModel
 from .conventions import as_fine, covers
+from .kinds import ROTATIONS
 from .terms import Term
 
 #: Factors of sigma_z, sigma_x and sigma_y.
@@ -132,7 +133,9 @@ def held_parameters(
         return _held_with_two_sides(kind, elements, polarisation)
     if two_sides and kind == "leakage" and polarisation.hands == "none":
         return {(p, e) for p in ("re", "im") for e in ("01", "10")}
-    one_phase = polarisation.hands == "crossed"  # crossed hands tell the phase between the feeds
+    # Crossed hands tell the phase between the feeds, of a polarised sky or of feeds that are turned further inside.
+    turned = any(other.kind.name in ROTATIONS for other in terms_inside(term, terms))
+    one_phase = polarisation.hands == "crossed" or turned
     if kind in ("phase", "delay", "tec"):
         part = {"phase": "phase", "delay": "clock", "tec": "tec"}[kind]
         return {(part, e) for e in (elements[:1] if one_phase else elements)}

@@ -1,0 +1,147 @@
+"""What is searched for of terms of the whole sky, on sums of one model: rotations, delays, TEC and phases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.coherence import Coherence, CoherenceBins
+from ..data.hands import Hands
+from ..plan.planning import GroupPlan
+from ..searches.diagonal_gains import on_baselines
+from ..searches.interval_search import SEARCHED, IntervalSearch
+from ..searches.rotations_inside_gains import circular_hands_inside
+from ..terms.grid import Chunk
+from ..terms.kinds import ROTATIONS
+from ..terms.terms import Term
+
+GAINS = ("scalar", "diag", "full")
+_OUTSIDE = ("scalar", "diag", "phase")  # of a rotation, which is searched for with them
+_ORIGINS = 3  # of a fringe fit
+_PASSES = 3  # of angles and gains outside of them
+
+
+class WholeSkySearch:
+    """The search for terms of the whole sky out of all `terms`, and by which `hands`."""
+
+    def __init__(self, plan: GroupPlan, terms: Sequence[Term]):
+        whole = [term for term in terms if term.per is None]
+        turning = [term for term in whole if "phase" in term.kind.quantities and term.kind.name != "leakage"]
+        #: Whether antennas may have any phase beside a delay; and whether their feeds may have any against each other.
+        self.any_phase = any(term.kind.name != "crosshand" for term in turning)
+        self._any_difference = any(len(term.elements) > 1 for term in turning)
+        # Beside a bandpass only what changes in time is told of a delay.
+        self._band = [term for term in turning if len(plan.frequencies[term.name].centre) > 1]
+        self._any_phase_in_time = any(term.kind.name != "crosshand" for term in turning if term not in self._band)
+        self._gains = any(term.kind.name in GAINS for term in terms)
+        searched = [term for term in whole if term.kind.name in SEARCHED]
+        phases = [term for term in whole if term.kind.name == "phase"]
+        # A delay and a TEC would be taken for each other, and a phase for what gains turn by.
+        first = {term.kind.name: term for term in reversed(searched)}
+        self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
+        self._single = ([] if self._pair else searched[:1]) + ([] if self._gains else phases[:1])
+        all_hands = len(plan.group.correlations) == 4
+        turnable = all_hands and plan.group.feed == "linear"
+        rotations = [term for term in whole if term.kind.name in ROTATIONS][:1] if turnable else []
+        # Seen by circular hands, which are what they are where other terms do the same to both feeds, or little; or
+        # by what gains of feeds that stand outside leave of all hands.
+        others = [term for term in terms if term.kind.name not in (*ROTATIONS, "amplitude", "leakage")]
+        alike = all(term.elements == ("",) and term.kind.name != "parallactic" for term in others)
+        #: Whether rotations are phases of circular hands.
+        self.by_circular_hands = turnable and alike
+        around = set(whole[: whole.index(rotations[0])] if rotations else ()) & set(turning)
+        outside = all(term in around and term.kind.name in _OUTSIDE for term in others)
+        self._outside = others if rotations and outside and not alike else []
+        self._rotation = rotations if alike or self._outside else []
+        self._besides = bool(others)
+        self._single = [] if self._outside else self._single
+        apart = [t for t in (self._pair or self._single) if t.kind.name in SEARCHED and len(t.elements) == 2]
+        self._of_feeds = apart if all_hands and not self._rotation else []
+        #: Of which there are any.
+        self.terms = [*self._pair, *self._single, *self._rotation, *self._outside]
+        #: In whose intervals sums are made: within these phases stay what they are.
+        self.steady = [*self.terms, *(term for term in turning if term not in self.terms)] if self.terms else []
+
+    @property
+    def hands(self) -> Hands:
+        """By which data and model are looked at."""
+        if self._rotation:
+            return Hands.INTENSITY if self._outside else Hands.CIRCULAR
+        return Hands.ALL if self._of_feeds else Hands.PARALLEL
+
+    @property
+    def brings_into_phase(self) -> bool:
+        """Whether the sums that are left cancel no more. Phases that no search has found (of gains of directions, of
+        rotations beside others) leave sums that partly cancel."""
+        return bool(self._pair or self._single or (self._rotation and not self._besides))
+
+    def run(
+        self, intervals: IntervalSearch, sums: Coherence, chunk: Chunk, bins: CoherenceBins
+    ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.complex128]]:
+        """{name of a term: values [element, time, freq, antenna]}, and the products of parallel hands [baseline, time,
+        freq, feed] without what they do."""
+        of_all, sums = sums, sums.of_parallel_hands()
+        where = chunk, bins
+        found: dict[str, NDArray[np.float64]] = {}
+        turned = np.ones((len(sums.antennas), *sums.product.shape[1:4]), complex)
+
+        def left() -> NDArray[np.complex128]:
+            return sums.product[..., 0] * on_baselines(np.conj(turned), sums)
+
+        def take(term: Term, own: NDArray[np.float64]) -> None:
+            nonlocal turned
+            found[term.name] = found.get(term.name, 0.0) + own
+            turned = turned * intervals.phasors(term, own, sums, *where)
+
+        if self._outside:
+            found = self._rotation_inside_gains(intervals, of_all, *where)
+            return found, left()
+        for term in self._rotation:
+            own = intervals.search_rotation(term, sums, left(), *where, any_phase=self._besides, origins=_ORIGINS)
+            take(term, own + intervals.common_rotation(term, of_all, own, *where)[..., None])
+        if self._pair:
+            for term, own in zip(self._pair, intervals.search_pair(self._pair, sums, left(), *where), strict=True):
+                take(term, own)
+        for term in self._single:
+            own = None
+            if self._band and term.kind.name in SEARCHED:
+                how = {"any_phase": self._any_phase_in_time}
+                own = intervals.search_beside_band(term, self._band, sums, left(), *where, **how)
+            if own is None:
+                own = intervals.search(term, sums, left(), *where, any_phase=self.any_phase, origins=_ORIGINS)
+            take(term, own)
+        for term in self._of_feeds:
+            # Gains may have any phase in each bin.
+            free = np.exp(1j * intervals.free_phases(sums, left())) if self._gains else 1.0
+            own = intervals.difference_of_feeds(term, of_all, turned * free, *where, any_phase=self._any_difference)
+            take(term, np.stack([np.zeros_like(own), -own])[..., None] * np.ones(len(sums.antennas)))
+        return found, left()
+
+    def _rotation_inside_gains(
+        self, intervals: IntervalSearch, sums: Coherence, chunk: Chunk, bins: CoherenceBins
+    ) -> dict[str, NDArray]:
+        """As of `run`; those of gains are complex. Without polarisation first, which leaves angles with errors as large
+        as that; then by circular hands without these gains."""
+        (term,), where = self._rotation, (chunk, bins)
+        angle = intervals.search_rotation_inside_gains(term, sums, *where)
+        found: dict[str, NDArray] = {}
+        shape = (len(sums.antennas), *sums.product.shape[1:3], 2)
+        every: dict[str, NDArray] = {}  # [antenna, time, freq, feed] of the bins
+        for _ in range(_PASSES):
+            for gain in self._outside:
+                others = math.prod((own for name, own in every.items() if name != gain.name), start=np.ones(shape))
+                found[gain.name] = intervals.gains_outside(gain, others, term, angle, sums, *where)
+                at_time, at_frequency = intervals.cells(gain, *where, sums)
+                own = np.moveaxis(found[gain.name][:, at_time][:, :, at_frequency], (3, 0), (0, 3))
+                every[gain.name] = np.broadcast_to(own, shape)
+            gains = math.prod(every.values(), start=np.ones(shape))
+            hands = circular_hands_inside(sums, gains)
+            angle = intervals.search_rotation(term, sums, hands, *where, any_phase=False, origins=_ORIGINS)
+        sign, common = intervals.common_inside_gains(term, angle, gains, sums, *where)
+        found[term.name] = sign * angle + common[..., None]
+        first = next(gain for gain in self._outside if len(gain.elements) == 2)
+        found[first.name][1] *= sign
+        return found
