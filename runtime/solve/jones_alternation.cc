@@ -37,6 +37,19 @@ struct Place {
 
 bool is(Complex<double> z, double re, double im) { return z.re == re && z.im == im; }
 
+/// The sums of an element that diagonal matrices lead to from the same element of the model alone.
+struct OwnSums {
+  Complex<double> b;
+  double h = 0;
+  OwnSums(const JonesProducts& of, const JonesSums& all, std::size_t block, std::uint32_t equation,
+          std::size_t element) {
+    const std::size_t n = of.n_basis(equation), k = n == 1 ? 0 : element;
+    const Complex<double>* sums = all.of_products(block, equation, element);
+    b = sums[k];
+    h = sums[n + k * (k + 3) / 2].re;  // the lower triangle, row by row
+  }
+};
+
 /// The numbers of which the factors of a problem are made.
 class Numbers {
  public:
@@ -66,11 +79,13 @@ class Numbers {
   /// An element of a block with data and a model: what stands on either side, and its sums.
   struct Element {
     const Place *left, *right;
-    const Complex<double>* sums;  ///< b, and h as a real part
+    OwnSums sums;
   };
   const std::vector<Element>& elements() const { return elements_; }
 
   std::vector<Unknown>& all() { return numbers_; }
+  /// Whether all factors are, and are to stay so.
+  bool are_diagonal() const { return are_diagonal_; }
 
   /// Turns all numbers so that those are real which are real by what is solved for. All numbers of one feed may turn
   /// together, or, where only one of the feeds has such a number, of both.
@@ -140,8 +155,8 @@ class Numbers {
         if (!sums_.has_data[e] || of_.n_basis(e) == 0) continue;
         const auto [left, right] = of_.sides(e).front();
         for (std::size_t element = 0; element < of_.n_element(); ++element) {
-          const Complex<double>* sums = sums_.of_products(block, e, element);
-          if (sums[1].re > 0)
+          const OwnSums sums(of_, sums_, block, e, element);
+          if (sums.h > 0)
             elements_.push_back({places(block, left, element / n_side), places(block, right, element % n_side), sums});
         }
       }
@@ -154,6 +169,7 @@ class Numbers {
   /// What a factor has on its diagonal; `places` of the first feed, those of the other are `longest_` further.
   void add(int node, const Item& item, std::size_t layer, Place* places) {
     const JonesProduct factor = of_.product({node}, item);
+    are_diagonal_ = are_diagonal_ && is_diagonal(factor);
     for (std::size_t feed = 0; feed < of_.n_feed(); ++feed) {
       const std::size_t e = feed * of_.n_feed() + feed;
       Place& place = places[feed * longest_];
@@ -188,7 +204,18 @@ class Numbers {
   const JonesProducts& of_;
   const JonesSums& sums_;
   const std::vector<double>& values_;
+  bool is_diagonal(const JonesProduct& factor) const {
+    if (of_.n_feed() == 1) return true;
+    for (const std::size_t e : {1, 2}) {
+      if (!is(factor.value[e], 0, 0)) return false;
+      for (const auto& [unknown, slope] : factor.derivatives)
+        if (!is(slope[e], 0, 0)) return false;
+    }
+    return true;
+  }
+
   std::size_t longest_ = 0, n_layer_ = 0;
+  bool are_diagonal_ = true;
   std::vector<Place> places_;  // [block, product, feed, factor]
   std::vector<Unknown> numbers_;
   std::vector<Element> elements_;
@@ -198,7 +225,7 @@ class Numbers {
 /// Calls body(left places, right places, b, h) for all elements with data and a model.
 template <class Body>
 void for_each_element(const Numbers& numbers, const Body& body) {
-  for (const auto& [left, right, sums] : numbers.elements()) body(left, right, sums[0], sums[1].re);
+  for (const auto& [left, right, sums] : numbers.elements()) body(left, right, sums.b, sums.h);
 }
 
 /// Chi-square without the data's power, which is the same at all values.
@@ -235,7 +262,8 @@ double find_layer(Numbers& numbers, std::size_t layer, double share) {
   for (Unknown& number : numbers.all()) {
     if (number.layer != layer || !(number.denominator > 0)) continue;
     Complex<double> target = number.numerator * (1 / number.denominator);
-    if (number.im < 0 && !number.referred) target.im = 0;
+    // An amplitude that comes out negative has phases beside it that are not found yet, and would keep them from it.
+    if (number.im < 0 && !number.referred) target = {target.re < 0 ? abs(target) : target.re, 0};
     const Complex<double> step = target - number.value;
     change += squared_modulus(step) * number.denominator;
     power += squared_modulus(target) * number.denominator;
@@ -255,13 +283,13 @@ std::vector<double> chi_squares(const Problem& problem, const JonesProducts& of,
     const auto [left, right] = of.sides(item.equation).front();
     const std::size_t block = all.block_of(item), n_feed = of.n_feed();
     for (std::size_t element = 0; element < of.n_element(); ++element) {
-      const Complex<double>* sums = all.of_products(block, item.equation, element);
+      const OwnSums sums(of, all, block, item.equation, element);
       const Place* none = nullptr;
       const Complex<double> c = numbers.product(numbers.places(block, left, element / n_feed), kNoLayer, none) *
                                 numbers.product(numbers.places(block, right, element % n_feed), kNoLayer, none);
       found[static_cast<std::size_t>(g)] +=
-          std::max(0.0, all.scalars(block, item.equation, element).power + squared_modulus(c) * sums[1].re -
-                            2 * (c.re * sums[0].re + c.im * sums[0].im));
+          std::max(0.0, all.scalars(block, item.equation, element).power + squared_modulus(c) * sums.h -
+                            2 * (c.re * sums.b.re + c.im * sums.b.im));
     }
   }
   return found;
@@ -272,7 +300,7 @@ std::vector<double> chi_squares(const Problem& problem, const JonesProducts& of,
 std::vector<double> alternate(const Problem& problem, const JonesProducts& products, const JonesSums& sums,
                               std::vector<double>& values, Cancellation& cancellation) {
   Numbers numbers(problem, products, sums, values);
-  if (numbers.all().empty()) return {};
+  if (numbers.all().empty() || !numbers.are_diagonal()) return {};
   const double before = relative_chi_square(numbers);
   const std::vector<double> found = chi_squares(problem, products, sums, numbers);
   std::array<double, 2> last{INFINITY, INFINITY};  // changes of the two rounds before

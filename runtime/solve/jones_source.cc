@@ -257,7 +257,10 @@ std::vector<double> JonesSource::approach(std::vector<double>& values, Cancellat
   }
   if (!diagonal && !full) return {};
   make_sums(cancellation);
-  return (diagonal ? alternate : alternate_matrices)(problem_, products_, sums_, values, cancellation);
+  // A chain has no rows that are numbers; one of diagonal matrices is found number by number, whatever the model is.
+  std::vector<double> found;
+  if (full) found = alternate_matrices(problem_, products_, sums_, values, cancellation);
+  return found.empty() ? alternate(problem_, products_, sums_, values, cancellation) : found;
 }
 
 }  // namespace rimetree::solve

@@ -26,6 +26,8 @@ from rimetree.calibration import CalibrationOptions, parse_terms
         ["B: diag, 1chan", "K: delay, 1slot"],
         ["B: phase, 1chan", "T: tec, 5slots", "G: diag, 1slot"],
         ["K: delay, 5slots", "S: scalar, 1slot, 1chan"],
+        ["S: scalar, 1chan", "T: tec, 1slot", "P: phase, 1slot"],
+        ["A: amplitude, 1slot, 1chan", "G: diag, 1slot"],
         ["G: diag", "R: rotation"],
         ["G: diag, 1slot", "R: rotation, 5slots, 4chans"],
         ["G: diag", "F: faraday, 1slot"],

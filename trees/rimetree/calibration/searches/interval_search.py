@@ -262,7 +262,7 @@ class IntervalSearch:
 
         def take(element: int, seen: NDArray[np.complex128], rows: NDArray[np.intp]) -> None:
             for t, f in np.ndindex(found.shape[1:3]):
-                own, channels = rows[at_time[rows] == t], at_frequency == f
+                own, channels = rows[at_time[rows % len(at_time)] == t], at_frequency == f
                 if len(own):
                     spectra = seen[:, own][:, :, channels]
                     found[element, t, f] = searches(spectra, rate[channels], any_phase=any_phase)
@@ -277,8 +277,14 @@ class IntervalSearch:
             strongest = rows[np.argmax(strength[:, rows].sum(axis=(0, 2, 3)))]
             seen = strength * free * np.conj(free[:, [strongest]])
             rows = rows[at_time[rows] != at_time[strongest]]
-            for element in range(len(term.elements)):
-                take(element, seen[..., element] if len(term.elements) == 2 else seen.sum(axis=3), rows)
+            if len(term.elements) == 2:
+                take(0, seen[..., 0], rows)
+                take(1, seen[..., 1], rows)
+            elif any_phase:  # of each feed, too
+                both = np.concatenate([seen[..., 0], seen[..., 1]], axis=1)
+                take(0, both, np.concatenate([rows, rows + len(at_time)]))
+            else:
+                take(0, seen.sum(axis=3), rows)
         return found
 
     def free_phases(self, sums: Coherence, product) -> NDArray[np.float64]:

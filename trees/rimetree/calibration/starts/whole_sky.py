@@ -30,12 +30,13 @@ class WholeSkySearch:
     def __init__(self, plan: GroupPlan, terms: Sequence[Term]):
         whole = [term for term in terms if term.per is None]
         turning = [term for term in whole if "phase" in term.kind.quantities and term.kind.name != "leakage"]
+        of_antennas = [term for term in turning if term.kind.name != "crosshand"]
         #: Whether antennas may have any phase beside a delay; and whether their feeds may have any against each other.
-        self.any_phase = any(term.kind.name != "crosshand" for term in turning)
+        self.any_phase = bool(of_antennas)
         self._any_difference = any(len(term.elements) > 1 for term in turning)
         # Beside a bandpass only what changes in time is told of a delay.
-        self._band = [term for term in turning if len(plan.frequencies[term.name].centre) > 1]
-        self._any_phase_in_time = any(term.kind.name != "crosshand" for term in turning if term not in self._band)
+        self._band = [term for term in of_antennas if len(plan.frequencies[term.name].centre) > 1]
+        self._any_phase_in_time = len(self._band) < len(of_antennas)
         self._gains = any(term.kind.name in GAINS for term in terms)
         searched = [term for term in whole if term.kind.name in SEARCHED]
         phases = [term for term in whole if term.kind.name == "phase"]
