@@ -218,6 +218,13 @@ class IntervalSearch:
                 found[t, f] = value
         return found
 
+    @staticmethod
+    def _rate(term: Term, sums: Coherence) -> NDArray[np.float64]:
+        """[freq] phase (rad) per unit of a term's values."""
+        if term.kind.name not in ALONG_FREQUENCY:
+            return np.ones(len(sums.frequency_hz))
+        return phase_rate(term.kind.quantities[0], sums.frequency_hz)
+
     def _intervals(self, term: Term, chunk: Chunk) -> tuple[int, int]:
         """How many a term has, in time and in frequency."""
         return len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre)
@@ -243,9 +250,9 @@ class IntervalSearch:
     ) -> NDArray[np.float64] | None:
         """Values, as of `search`, where other terms (`band`) have any phase along frequency: from phases of bins.
 
-        Relative to the strongest time of each interval of these terms, where values are 0; or, where these act on both
-        feeds alike, of feed 0 relative to feed 1. `any_phase`: antennas may have any phase at each time, too. None
-        where bins tell no phases, or where intervals of the term are longer than those of `band`.
+        Relative to the strongest time of each interval of these terms, where values are 0, or, where these act on both
+        feeds alike, those of feed 1. Of terms of phases, too. `any_phase`: antennas may have any phase at each time
+        besides. None where bins tell no phases, or where intervals of the term are longer than those of `band`.
         """
         free = np.exp(1j * self.free_phases(sums, product))
         agree = (product * on_baselines(np.conj(free), sums)).real
@@ -257,34 +264,37 @@ class IntervalSearch:
         strength = np.zeros(free.shape)
         for end in sums.baselines.T:
             np.add.at(strength, end, np.maximum(agree, 0.0))
-        rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
+        rate = self._rate(term, sums)
         found = np.zeros((len(term.elements), *self._intervals(term, chunk), len(sums.antennas)))
 
-        def take(element: int, seen: NDArray[np.complex128], rows: NDArray[np.intp]) -> None:
-            for t, f in np.ndindex(found.shape[1:3]):
-                own, channels = rows[at_time[rows % len(at_time)] == t], at_frequency == f
-                if len(own):
-                    spectra = seen[:, own][:, :, channels]
-                    found[element, t, f] = searches(spectra, rate[channels], any_phase=any_phase)
+        def value(seen: NDArray[np.complex128], rows: NDArray[np.intp], t: int, f: int) -> NDArray[np.float64]:
+            spectra = seen[:, rows[at_time[rows % len(at_time)] == t]][:, :, at_frequency == f]
+            if term.kind.name == "phase":
+                return np.angle(spectra.sum(axis=(1, 2)))
+            return searches(spectra, rate[at_frequency == f], any_phase=any_phase)
 
-        if len(term.elements) == 2 and all(len(one.elements) == 1 for one in band):
-            take(0, strength.min(axis=3) * free[..., 0] * np.conj(free[..., 1]), np.arange(len(at_time)))
-            return found
+        differ = len(term.elements) == 2 and all(len(one.elements) == 1 for one in band)
+        of_feeds = strength.min(axis=3) * free[..., 0] * np.conj(free[..., 1])
         if any(len(np.unique(of_band[at_time == t])) > 1 for t in np.unique(at_time)):
-            return None
+            if not differ:
+                return None
+            for t, f in np.ndindex(found.shape[1:3]):
+                found[0, t, f] = value(of_feeds, np.arange(len(at_time)), t, f)
+            return found
         for b in np.unique(of_band):
             rows = np.flatnonzero(of_band == b)
             strongest = rows[np.argmax(strength[:, rows].sum(axis=(0, 2, 3)))]
             seen = strength * free * np.conj(free[:, [strongest]])
-            rows = rows[at_time[rows] != at_time[strongest]]
-            if len(term.elements) == 2:
-                take(0, seen[..., 0], rows)
-                take(1, seen[..., 1], rows)
-            elif any_phase:  # of each feed, too
-                both = np.concatenate([seen[..., 0], seen[..., 1]], axis=1)
-                take(0, both, np.concatenate([rows, rows + len(at_time)]))
-            else:
-                take(0, seen.sum(axis=3), rows)
+            both, of_both = np.concatenate([seen[..., 0], seen[..., 1]], axis=1), np.append(rows, rows + len(at_time))
+            for t, f in np.ndindex(found.shape[1:3]):
+                if t not in at_time[rows]:
+                    continue
+                if t != at_time[strongest] and len(term.elements) == 2:
+                    found[:, t, f] = value(seen[..., 0], rows, t, f), value(seen[..., 1], rows, t, f)
+                elif t != at_time[strongest]:  # feeds may have any phase each as times may
+                    found[0, t, f] = value(both, of_both, t, f) if any_phase else value(seen.sum(axis=3), rows, t, f)
+                if differ:
+                    found[0, t, f] += value(of_feeds, rows, at_time[strongest], f)
         return found
 
     def free_phases(self, sums: Coherence, product) -> NDArray[np.float64]:

@@ -256,7 +256,8 @@ class StartingSearch:
         found, product = self._whole.run(self._intervals, sums, chunk, bins)
         values: dict[str, NDArray[np.float64]] = {}
         for term in self._whole.terms:
-            values |= self._named(term, None, found[term.name])
+            if term.name in found:
+                values |= self._named(term, None, found[term.name])
         parallel = sums.of_parallel_hands()
         power = parallel.power[..., 0, 0].real.sum()
         in_phase = self._whole.brings_into_phase

@@ -44,6 +44,8 @@ class WholeSkySearch:
         first = {term.kind.name: term for term in reversed(searched)}
         self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
         self._single = ([] if self._pair else searched[:1]) + ([] if self._gains else phases[:1])
+        # Gains find their phases in turns, but not those of a term of phases beside them.
+        among = [term for term in phases if self._gains and term not in self._band]
         all_hands = len(plan.group.correlations) == 4
         turnable = all_hands and plan.group.feed == "linear"
         rotations = [term for term in whole if term.kind.name in ROTATIONS][:1] if turnable else []
@@ -59,10 +61,11 @@ class WholeSkySearch:
         self._rotation = rotations if alike or self._outside else []
         self._besides = bool(others)
         self._single = [] if self._outside else self._single
+        self._phases_beside_band = [] if self._outside or not self._band else among[:1]
         apart = [t for t in (self._pair or self._single) if t.kind.name in SEARCHED and len(t.elements) == 2]
         self._of_feeds = apart if all_hands and not self._rotation else []
         #: Of which there are any.
-        self.terms = [*self._pair, *self._single, *self._rotation, *self._outside]
+        self.terms = [*self._pair, *self._single, *self._phases_beside_band, *self._rotation, *self._outside]
         #: In whose intervals sums are made: within these phases stay what they are.
         self.steady = [*self.terms, *(term for term in turning if term not in self.terms)] if self.terms else []
 
@@ -114,6 +117,10 @@ class WholeSkySearch:
             if own is None:
                 own = intervals.search(term, sums, left(), *where, any_phase=self.any_phase, origins=_ORIGINS)
             take(term, own)
+        for term in self._phases_beside_band:
+            own = intervals.search_beside_band(term, self._band, sums, left(), *where, any_phase=False)
+            if own is not None:
+                take(term, own)
         for term in self._of_feeds:
             # Gains may have any phase in each bin.
             free = np.exp(1j * intervals.free_phases(sums, left())) if self._gains else 1.0
