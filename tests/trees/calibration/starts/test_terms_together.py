@@ -53,3 +53,17 @@ def test_what_they_have_made(tmp_path, observe, terms, sky):
     report = calibration.calibrate(path, sky, parsed, tmp_path / "s.h5", CalibrationOptions(reference="ANT-0"))
     assert report.converged == report.solves and not report.flagged
     assert report.noise_ratio == pytest.approx(1, abs=0.02)
+
+
+def test_rotations_that_are_not_searched_for_are_in_doubt(tmp_path, observe):
+    """Gains stand inside of the rotation: it had ended "converged", however much was left."""
+    rng = np.random.default_rng(1)
+    path, terms = str(tmp_path / "a.ms"), parse_terms(["F: faraday", "G: diag"])
+    band = rt.ms.Band.regular(150e6, 2e6, N_CHANNEL)
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * N_TIME, integration_s=10.0, bands=band)
+    (tile,) = rt.ms.tiles(path, [], time_slots=N_TIME)
+    rotation, gain = (planted_jones(term, rng, N_ANTENNA, N_TIME, tile["frequency_hz"]) for term in terms)
+    observe(path, POLARISED, CENTRE, lambda antenna, *_: rotation[antenna] @ gain[antenna], noise_jy=1.0)
+    report = calibration.calibrate(path, POLARISED, terms, tmp_path / "s.h5", CalibrationOptions(reference="ANT-0"))
+    assert report.noise_ratio > 1.1
+    assert report.statuses == {"ended in a minimum that may not be the lowest": 1}

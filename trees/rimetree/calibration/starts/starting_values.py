@@ -78,7 +78,8 @@ class StartingSearch:
         self._circular = self._whole.by_circular_hands and alone
         self._each = each if self._circular else [term for term in each if term.turns][:1]
         # Of others a fit may end in any minimum.
-        self._in_doubt = any(term.per is not None for term in rotations) and not self._circular
+        of_directions = any(term.per is not None for term in rotations) and not self._circular
+        self._in_doubt = of_directions or self._whole.in_doubt
         self._terms = list(terms)
         self._around = [term for term in terms if term.per is None]
         self._scaled = not has_amplitude(terms)

@@ -48,7 +48,8 @@ class WholeSkySearch:
         among = [term for term in phases if self._gains and term not in self._band]
         all_hands = len(plan.group.correlations) == 4
         turnable = all_hands and plan.group.feed == "linear"
-        rotations = [term for term in whole if term.kind.name in ROTATIONS][:1] if turnable else []
+        self._rotations = [term for term in whole if term.kind.name in ROTATIONS]
+        rotations = self._rotations[:1] if turnable else []
         # Seen by circular hands, which are what they are where other terms do the same to both feeds, or little; or
         # by what gains of feeds that stand outside leave of all hands.
         others = [term for term in terms if term.kind.name not in (*ROTATIONS, "amplitude", "leakage")]
@@ -68,6 +69,13 @@ class WholeSkySearch:
         self.terms = [*self._pair, *self._single, *self._phases_beside_band, *self._rotation, *self._outside]
         #: In whose intervals sums are made: within these phases stay what they are.
         self.steady = [*self.terms, *(term for term in turning if term not in self.terms)] if self.terms else []
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a fit from here may end in a minimum that is not the lowest: a rotation that is not searched for, or
+        inside of several gains, a delay and a TEC beside a bandpass."""
+        unsearched = any(term not in self.terms for term in self._rotations)
+        return unsearched or len(self._outside) > 1 or bool(self._pair and self._band)
 
     @property
     def hands(self) -> Hands:
