@@ -254,6 +254,8 @@ class IntervalSearch:
         feeds alike, those of feed 1. Of terms of phases, too. `any_phase`: antennas may have any phase at each time
         besides. None where bins tell no phases, or where intervals of the term are longer than those of `band`.
         """
+        if len(sums.baselines) <= len(sums.antennas):  # those to the reference have any phases
+            return None
         free = np.exp(1j * self.free_phases(sums, product))
         agree = (product * on_baselines(np.conj(free), sums)).real
         if not agree.sum() > _SURE * np.abs(product).sum():

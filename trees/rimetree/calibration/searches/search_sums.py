@@ -54,10 +54,10 @@ class SearchSums:
         each part of the model by itself; `hands`: as of `CoherenceReader`."""
         bins = self._bins(chunk, terms)
         channels = self._plan.n_channel if bins.frequency_edges_hz is None else len(bins.frequency_edges_hz) - 1
-        n_part = len(self.parts) if apart else 1
+        n_part = (len(self.parts) if apart else 1) * hands.models
         n_bins = (len(bins.time_edges_s) - 1) * channels
         n_bytes = 16 * len(hands.feeds) * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
-        if apart and n_bytes > _MOST_BYTES:
+        if n_bytes > _MOST_BYTES and (apart or hands is Hands.INTENSITY):
             return None, bins
         few = reference if n_bytes > _MOST_BYTES else None
         sums = self._reader(few, apart, hands, options).read(bins, self.tiles)

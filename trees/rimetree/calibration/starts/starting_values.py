@@ -125,7 +125,7 @@ class StartingSearch:
         if self.wanted:
             found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
-        if self._in_doubt:
+        if self._in_doubt or (self._whole.hands is Hands.INTENSITY and not begin.values):  # too much to look at
             sums, _ = self._read(chunk, self._terms, True, reference, options)
             floor = (math.nan, 0) if sums is None else sums.floor
             begin = replace(begin, lowest=False, floor=floor[0], floor_freedom=floor[1])
