@@ -10,6 +10,21 @@ from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
 
 
+def calibrated(tmp_path, observe, terms, sky):
+    """The report of what antennas with random values of these terms see, with noise of 1 Jy."""
+    rng = np.random.default_rng(0)
+    path, parsed = str(tmp_path / "a.ms"), parse_terms(terms)
+    middle_hz = 150e6 if any(term.kind.name in ("tec", "faraday") for term in parsed) else 1.3e9
+    band = rt.ms.Band.regular(middle_hz, middle_hz / 60, N_CHANNEL)
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * N_TIME, integration_s=10.0, bands=band)
+    (tile,) = rt.ms.tiles(path, [], time_slots=N_TIME)
+    jones = np.eye(2)
+    for term in parsed:
+        jones = jones @ planted_jones(term, rng, N_ANTENNA, N_TIME, tile["frequency_hz"])
+    observe(path, sky, CENTRE, lambda a, patch, *_: jones[a] if patch is None else np.eye(2), noise_jy=1.0)
+    return calibration.calibrate(path, sky, parsed, tmp_path / "s.h5", CalibrationOptions(reference="ANT-0"))
+
+
 @pytest.mark.parametrize("sky", [SKY, POLARISED], ids=["unpolarised", "polarised"])
 @pytest.mark.parametrize(
     "terms",
@@ -40,30 +55,19 @@ def test_what_they_have_made(tmp_path, observe, terms, sky):
     feed against the other is told by crossed hands alone. Gains of slots had been taken for steady by the search, a
     bandpass for the same at all frequencies; of gains around a rotation the phase between the reference's feeds was
     held, which rotations tell."""
-    rng = np.random.default_rng(0)
-    path, parsed = str(tmp_path / "a.ms"), parse_terms(terms)
-    middle_hz = 150e6 if any(term.kind.name in ("tec", "faraday") for term in parsed) else 1.3e9
-    band = rt.ms.Band.regular(middle_hz, middle_hz / 60, N_CHANNEL)
-    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * N_TIME, integration_s=10.0, bands=band)
-    (tile,) = rt.ms.tiles(path, [], time_slots=N_TIME)
-    jones = np.eye(2)
-    for term in parsed:
-        jones = jones @ planted_jones(term, rng, N_ANTENNA, N_TIME, tile["frequency_hz"])
-    observe(path, sky, CENTRE, lambda a, patch, *_: jones[a] if patch is None else np.eye(2), noise_jy=1.0)
-    report = calibration.calibrate(path, sky, parsed, tmp_path / "s.h5", CalibrationOptions(reference="ANT-0"))
+    report = calibrated(tmp_path, observe, terms, sky)
     assert report.converged == report.solves and not report.flagged
     assert report.noise_ratio == pytest.approx(1, abs=0.02)
 
 
+def test_a_crosshand_is_no_bandpass(tmp_path, observe):
+    """It has a phase in each channel, but the same for all antennas: TEC is told by each time alone."""
+    report = calibrated(tmp_path, observe, ["X: crosshand, 4chans", "T: tec, 5slots"], POLARISED)
+    assert report.converged == report.solves and report.noise_ratio == pytest.approx(1, abs=0.02)
+
+
 def test_rotations_that_are_not_searched_for_are_in_doubt(tmp_path, observe):
     """Gains stand inside of the rotation: it had ended "converged", however much was left."""
-    rng = np.random.default_rng(1)
-    path, terms = str(tmp_path / "a.ms"), parse_terms(["F: faraday", "G: diag"])
-    band = rt.ms.Band.regular(150e6, 2e6, N_CHANNEL)
-    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * N_TIME, integration_s=10.0, bands=band)
-    (tile,) = rt.ms.tiles(path, [], time_slots=N_TIME)
-    rotation, gain = (planted_jones(term, rng, N_ANTENNA, N_TIME, tile["frequency_hz"]) for term in terms)
-    observe(path, POLARISED, CENTRE, lambda antenna, *_: rotation[antenna] @ gain[antenna], noise_jy=1.0)
-    report = calibration.calibrate(path, POLARISED, terms, tmp_path / "s.h5", CalibrationOptions(reference="ANT-0"))
+    report = calibrated(tmp_path, observe, ["F: faraday", "G: diag"], POLARISED)
     assert report.noise_ratio > 1.1
     assert report.statuses == {"ended in a minimum that may not be the lowest": 1}

@@ -132,19 +132,14 @@ class IntervalSearch:
         cells = self.cells(term, chunk, bins, sums)
         turned = self.phasors(term, values, sums, chunk, bins)[..., 0]
         linear, circular = polarisations(sums, turned, gains)
-        shape = self._intervals(term, chunk)
+        shape, rate = self._intervals(term, chunk), self._rate(term, sums)
         found = []
         for sign in (1.0, -1.0):
             spectrum, score, common = linear[sign].sum(axis=0), sign * circular, np.zeros(shape)
             for t, f in np.ndindex(shape):
                 own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
-                if term.kind.name == "rotation":
-                    common[t, f] = np.angle(own.sum()) / 2
-                    score += np.abs(own.sum())
-                else:
-                    rate = 2 * phase_rate(term.kind.quantities[0], sums.frequency_hz)[cells[1] == f]
-                    common[t, f] = search(own, rate, any_phase=False)
-                    score += (own @ np.exp(-1j * common[t, f] * rate)).real
+                common[t, f] = _half_turned(term, own, sums.frequency_hz[cells[1] == f])
+                score += (own @ np.exp(-2j * common[t, f] * rate[cells[1] == f])).real
             found.append((score, sign, common))
         _, sign, common = max(found, key=lambda one: one[0])
         return sign, common
@@ -326,12 +321,14 @@ class IntervalSearch:
         delays = searched(delay, tec, searched(tec, delay, delays))
         return delays, searched(tec, delay, delays)
 
+    def on_bins(self, term: Term, values: NDArray, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> NDArray:
+        """[antenna, time, freq, element] of the bins, from values [element, time, freq, antenna] of intervals."""
+        at_time, at_frequency = self.cells(term, chunk, bins, sums)
+        return np.moveaxis(values[:, at_time][:, :, at_frequency], (3, 0), (0, 3))
+
     def phasors(self, term: Term, values, sums: Coherence, chunk, bins) -> NDArray[np.complex128]:
         """[antenna, time, freq, feed] of the bins."""
-        at_time, at_frequency = self.cells(term, chunk, bins, sums)
-        phase = np.moveaxis(values[:, at_time][:, :, at_frequency], (3, 0), (0, 3))
-        if term.kind.name in ALONG_FREQUENCY:
-            phase = phase * phase_rate(term.kind.quantities[0], sums.frequency_hz)[:, None]
+        phase = self.on_bins(term, values, sums, chunk, bins) * self._rate(term, sums)[:, None]
         if term.kind.name in ROTATIONS:  # of R and L
             phase = phase * np.array(TURNS)
         return np.broadcast_to(np.exp(1j * phase), (*phase.shape[:3], 2))

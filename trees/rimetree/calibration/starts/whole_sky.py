@@ -150,9 +150,7 @@ class WholeSkySearch:
             for gain in self._outside:
                 others = math.prod((own for name, own in every.items() if name != gain.name), start=np.ones(shape))
                 found[gain.name] = intervals.gains_outside(gain, others, term, angle, sums, *where)
-                at_time, at_frequency = intervals.cells(gain, *where, sums)
-                own = np.moveaxis(found[gain.name][:, at_time][:, :, at_frequency], (3, 0), (0, 3))
-                every[gain.name] = np.broadcast_to(own, shape)
+                every[gain.name] = np.broadcast_to(intervals.on_bins(gain, found[gain.name], sums, *where), shape)
             gains = math.prod(every.values(), start=np.ones(shape))
             hands = circular_hands_inside(sums, gains)
             angle = intervals.search_rotation(term, sums, hands, *where, any_phase=False, origins=_ORIGINS)
