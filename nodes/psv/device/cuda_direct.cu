@@ -1,4 +1,6 @@
 // The PSV kernel on a GPU.
+#include <algorithm>
+
 #include "nodes/psv/device/direct_block.h"
 #include "runtime/device/cuda_blocks.h"
 
@@ -16,6 +18,7 @@ void launch_on_gpu(memory::Queue& queue, const DirectJob<T>& job) {
     // Cards of compute capability 7.5 have 64 kB; what was tuned without smearing may take more with it.
     DirectJob<T> smaller = job;
     smaller.threads = Kernel::kThreads / 2;
+    smaller.group_bits = std::max(job.group_bits - 1, 0);
     launch_on_gpu(queue, smaller);
   });
 }

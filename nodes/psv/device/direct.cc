@@ -38,6 +38,7 @@ DirectJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t b
   for (const SourceBlock& block : of.sky.blocks)
     if (block.begin < end && begin < block.end) job.profile = block.profile;
   job.residual = packed.channels.residual;
+  if (job.kind() == DirectKind::kGeneral) job.threads = DeviceShape::kThreads;
   return job;
 }
 
@@ -53,6 +54,20 @@ std::size_t count_of_one_plane(const Sky<double>& sky, std::size_t begin, std::s
   for (const SourceBlock& block : sky.blocks)
     if (block.one_plane && block.begin < end && block.end > begin) last = std::min(block.end, end);
   return last - begin;
+}
+
+/// Among how many threads the sources of a tile are shared: where there are few rows, blocks of fewer rows fill the
+/// device. A multiprocessor of an H200 holds eight blocks, and there are 132.
+template <class T>
+std::int32_t group_bits_for(DirectJob<T> job) {
+  constexpr std::int64_t kBusyBlocks = 2048, kLeastStages = 8;
+  const auto blocks = [&] {
+    return (job.n_row + job.rows_per_block() - 1) / job.rows_per_block() * std::int64_t{job.n_run};
+  };
+  for (job.group_bits = 0; blocks() < kBusyBlocks; ++job.group_bits)
+    if (job.rows_per_block() / 2 < DeviceShape::kLeastRows || job.n_source < 2 * kLeastStages * job.stage_sources())
+      break;
+  return job.group_bits;
 }
 
 /// The sources of a job from number `first` on, `count` of them.
@@ -76,6 +91,7 @@ void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sou
       DirectJob<T> job = some_sources(whole, first, count);
       if (one_plane) job.n_plane = 1;
       job.accumulate = accumulate;
+      job.group_bits = group_bits_for(job);
       launch(sky.queue(), job);
       accumulate = true;
     };

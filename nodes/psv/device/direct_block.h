@@ -3,7 +3,7 @@
 // of its channels in registers, and nothing else is kept.
 #pragma once
 
-#include "nodes/psv/device/direct_stage.h"
+#include "nodes/psv/device/direct_phasors.h"
 #include "nodes/psv/plane_shares.h"
 #include "runtime/device/block_kernel.h"
 
@@ -23,156 +23,6 @@ struct Sums<float, kPlanes> {
   Complex<double> total[DeviceShape::kChannels][kCount] = {};
   int n_added = 0;
 };
-
-/// A tile of a run, from its middle: outer rotation number and direction.
-struct TileRotation {
-  int outer;
-  bool below;
-};
-RT_HD inline TileRotation tile_rotation(int n_tile, int tile) {
-  const int half_tiles = 2 * tile + 1 - n_tile;
-  return {(half_tiles < 0 ? -half_tiles : half_tiles) / 2, half_tiles < 0};
-}
-
-/// Phasor in the middle of a tile.
-template <class T, bool kGeneral, int kThreads>
-RT_HD Complex<T> tile_middle(const Staged<T, kGeneral, kThreads>& from, int pair, TileRotation place) {
-  const Complex<T> outer = from.outer[place.outer][pair];
-  return from.middle[pair] * Complex<T>{outer.re, place.below ? -outer.im : outer.im};
-}
-
-/// Phasors at the channels of a tile.
-template <class T, bool kGeneral, int kThreads>
-RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int n_tile, int tile,
-                        Complex<T> (&z)[DeviceShape::kChannels]) {
-  constexpr int kHalf = DeviceShape::kChannels / 2;
-  const Complex<T> middle = tile_middle(from, pair, tile_rotation(n_tile, tile));
-  if constexpr (sizeof(T) == 8) {
-    const Complex<T> half = from.inner[0][pair];
-    z[kHalf] = middle * half;
-    z[kHalf - 1] = middle * conj(half);
-    step_outwards(T(2) - T(4) * half.im * half.im, z);
-  } else {
-    RT_UNROLL
-    for (int k = 0; k < kHalf; ++k) {
-      const Complex<T> inner = from.inner[k][pair];
-      z[kHalf + k] = middle * inner;
-      z[kHalf - 1 - k] = middle * conj(inner);
-    }
-  }
-}
-
-/// Rotations from the middle of a tile to its upper channels.
-template <class T, int kThreads>
-RT_HD void tile_rotations(const Staged<T, false, kThreads>& from, int pair,
-                          Complex<T> (&rotation)[DeviceShape::kChannels / 2]) {
-  constexpr int kHalf = DeviceShape::kChannels / 2;
-  if constexpr (sizeof(T) == 4) {
-    RT_UNROLL
-    for (int k = 0; k < kHalf; ++k) rotation[k] = from.inner[k][pair];
-  } else {
-    const Complex<T> half = from.inner[0][pair];
-    const T step = T(2) - T(4) * half.im * half.im;
-    rotation[0] = half;
-    rotation[1] = step * half - conj(half);
-    RT_UNROLL
-    for (int k = 2; k < kHalf; ++k) rotation[k] = step * rotation[k - 1] - rotation[k - 2];
-  }
-}
-
-/// The smearing's argument x at the two channels in the middle of a tile, as exp(i x) over the argument in the middle
-/// of the run, and what steps on from there.
-struct TileArguments {
-  Complex<double> above, below;
-  double step;
-};
-template <class T, int kThreads>
-RT_HD TileArguments tile_arguments(const Staged<T, true, kThreads>& from, int pair, int n_tile, int tile) {
-  Complex<double> middle = from.sine[pair];
-  if (n_tile > 1) {
-    const TileRotation place = tile_rotation(n_tile, tile);
-    const Complex<double> outer = from.sine_outer[place.outer][pair];
-    middle = middle * (place.below ? conj(outer) : outer);
-  }
-  const Complex<double> inner = from.sine_inner[pair];
-  return {middle * inner, middle * conj(inner), 2 - 4 * inner.im * inner.im};
-}
-
-/// Smearing at the channels of a tile, times nu / middle; by the recurrence of sines.
-RT_HD inline void tile_smearing(const TileArguments& from, double (&a)[DeviceShape::kChannels]) {
-  constexpr int kHalf = DeviceShape::kChannels / 2;
-  a[kHalf] = from.above.im, a[kHalf - 1] = from.below.im;
-  step_outwards(from.step, a);
-}
-
-/// Multiplies by the taper G(X nu^2). The ratio of an exponential one from channel to channel has a constant ratio
-/// itself.
-RT_HD inline void taper_tile(Profile profile, const DeviceRun& run, int tile, double argument,
-                             double (&a)[DeviceShape::kChannels]) {
-  const double step = run.spacing_hz, nu = run.first_hz + (tile * DeviceShape::kChannels) * step;
-  if (!is_exponential(profile)) {
-    for (int k = 0; k < DeviceShape::kChannels; ++k) {
-      const double nu_k = nu + k * step;
-      a[k] *= taper_of(profile, argument * nu_k * nu_k);
-    }
-    return;
-  }
-  double taper = exp(-argument * nu * nu), ratio = exp(-argument * step * (2 * nu + step));
-  const double change = exp(-2 * argument * step * step);
-  RT_UNROLL
-  for (int k = 0; k < DeviceShape::kChannels; ++k) {
-    a[k] *= taper;
-    taper *= ratio;
-    ratio *= change;
-  }
-}
-
-/// Phasor with all amplitudes at one channel, from nothing but the path: where channels are irregular.
-template <class T, int kThreads>
-RT_HD Complex<T> channel_phasor(const DirectJob<T>& job, const Staged<T, true, kThreads>& from, int pair, int channel) {
-  const DeviceChannel& c = job.channel[channel];
-  const DoubleDouble<double> path{from.path[0][pair], from.path[1][pair]};
-  Complex<double> z = turn(reduced_turns(path, DoubleDouble<double>{c.turns_high, c.turns_low}));
-  if (job.smear_frequency) z = z * smearing(2 * kPi * c.width_per_metre * path.hi);
-  if (job.smear_time) z = z * smearing(2 * kPi * c.frequency_hz * from.change[pair]);
-  if (job.taper()) z = z * taper_of(job.profile, from.taper[pair] * c.frequency_hz * c.frequency_hz);
-  return {static_cast<T>(z.re), static_cast<T>(z.im)};
-}
-
-/// Turns phasors on a regular run by what frequencies are off, rotations so small that they are 1 + i x.
-template <class T>
-RT_HD void turn_by_residuals(const DirectJob<T>& job, const DeviceRun& run, double path, int tile,
-                             Complex<T> (&z)[DeviceShape::kChannels]) {
-  const int first = tile * DeviceShape::kChannels;
-  for (int k = 0; k < DeviceShape::kChannels && first + k < run.count; ++k) {
-    const T x = static_cast<T>(2 * kPi * path * job.channel[run.first + first + k].residual);
-    z[k] = {z[k].re - x * z[k].im, z[k].im + x * z[k].re};
-  }
-}
-
-template <class T, int kThreads>
-RT_HD void general_phasors(const DirectJob<T>& job, const DeviceRun& run, const Staged<T, true, kThreads>& from,
-                           int pair, int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
-  const int first = tile * DeviceShape::kChannels;
-  if (!job.regular) {
-    // With the weight of a single plane, which stage_pair puts into the phasor of regular runs, left to add_source.
-    for (int k = 0; k < DeviceShape::kChannels; ++k)
-      z[k] = first + k < run.count ? channel_phasor(job, from, pair, run.first + first + k) : Complex<T>();
-    return;
-  }
-  tile_phasors(from, pair, run.n_tile, tile, z);
-  if (job.residual) turn_by_residuals(job, run, from.path[0][pair], tile, z);
-  if (!job.smear_time && !job.taper()) return;
-  double a[DeviceShape::kChannels];
-  if (job.smear_time) {
-    tile_smearing(tile_arguments(from, pair, run.n_tile, tile), a);
-  } else {
-    for (double& one : a) one = 1;
-  }
-  if (job.taper()) taper_tile(job.profile, run, tile, from.taper[pair], a);
-  RT_UNROLL
-  for (int k = 0; k < DeviceShape::kChannels; ++k) z[k] = z[k] * static_cast<T>(a[k]);
-}
 
 /// sum[k] += weights * z, with real weights of planes or complex ones of correlations.
 template <class T, int kPlanes>
@@ -195,20 +45,20 @@ struct ThreadTile {
   TileRotation place;
 };
 
-/// Adds a staged source, whatever amplitudes and weights it has.
-template <class T, int kPlanes, int kThreads>
+/// Adds a staged source, with the amplitudes and weights that kernels of this kind take.
+template <DirectKind kKind, class T, int kPlanes, int kThreads>
 RT_HD void add_source(const DirectJob<T>& job, const DeviceRun& run, const ThreadTile& at, int source, int pair,
                       const Staged<T, true, kThreads>& from, Sums<T, kPlanes>& sums) {
   Complex<T> z[DeviceShape::kChannels];
-  general_phasors(job, run, from, pair, at.tile, z);
-  const bool jones = job.left.value != nullptr;
-  if (jones ? job.jones_vary() : job.n_weight_channel > 1) {  // weights of their own for each channel
+  general_phasors<kKind>(job, run, from, pair, at.tile, z);
+  const bool jones = job.with_jones(), jones_vary = kKind == DirectKind::kGeneral && job.jones_vary();
+  if (jones ? jones_vary : job.n_weight_channel > 1) {  // weights of their own for each channel
     const int first = at.tile * DeviceShape::kChannels;
     RT_UNROLL
     for (int k = 0; k < DeviceShape::kChannels; ++k) {
       if (first + k >= run.count) break;
       const int channel = run.first + first + k;
-      if (jones) {
+      if (jones_vary) {
         const Jones<T> b = corrupted(job, job.row[at.row], channel - job.first_channel, source);
         const T weight[8] = {b.xx.re, b.xx.im, b.xy.re, b.xy.im, b.yx.re, b.yx.im, b.yy.re, b.yy.im};
         add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
@@ -221,11 +71,15 @@ RT_HD void add_source(const DirectJob<T>& job, const DeviceRun& run, const Threa
     return;
   }
   T weight[8] = {T(1)};
-  if (jones)
+  if (jones) {
+    RT_UNROLL
     for (int i = 0; i < 8; ++i) weight[i] = from.jones[i][pair];
+  }
   // The weight of a single plane is part of the phasor already, but where channels are irregular.
-  if (job.weight != nullptr && (kPlanes > 1 || !job.regular))
+  if (job.weight != nullptr && (kPlanes > 1 || !job.regular)) {
+    RT_UNROLL
     for (int i = 0; i < kPlanes; ++i) weight[i] = job.weight[source * job.n_weight_plane + i];
+  }
   RT_UNROLL
   for (int k = 0; k < DeviceShape::kChannels; ++k) add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
 }
@@ -233,7 +87,7 @@ RT_HD void add_source(const DirectJob<T>& job, const DeviceRun& run, const Threa
 /// The same where neither amplitudes nor weights depend on the channel. Phasors at equal distances from the middle of a
 /// tile are z (c +- i s): sums of z c and of z s are all that is needed (unfold()), two multiply-adds per channel. They
 /// take the places of the upper and the lower channel.
-template <class T, int kPlanes, int kThreads>
+template <DirectKind, class T, int kPlanes, int kThreads>
 RT_HD void add_source(const DirectJob<T>& job, const DeviceRun&, const ThreadTile& at, int source, int pair,
                       const Staged<T, false, kThreads>& from, Sums<T, kPlanes>& sums) {
   constexpr int kHalf = DeviceShape::kChannels / 2, kCount = Sums<T, kPlanes>::kCount;
@@ -274,8 +128,8 @@ RT_HD void flush(Sums<float, kPlanes>& sums, int n_source, bool last) {
     }
 }
 
-/// Adds the staged sources to the thread's sums.
-template <class T, int kPlanes, bool kGeneral, int kThreads>
+/// Adds the staged sources that are the thread's to its sums.
+template <DirectKind kKind, class T, int kPlanes, bool kGeneral, int kThreads>
 RT_HD void accumulate(const DirectJob<T>& job, const DirectBlock& block, int thread, int first_source,
                       const Staged<T, kGeneral, kThreads>& from, Sums<T, kPlanes>& sums) {
   const DirectThread place = place_of(job, thread);
@@ -283,11 +137,12 @@ RT_HD void accumulate(const DirectJob<T>& job, const DirectBlock& block, int thr
   const int row = block.first_row + place.row, n_tile = run.n_tile;
   if (row >= job.n_row || place.tile >= n_tile) return;
   const ThreadTile at{row, place.tile, tile_rotation(n_tile, place.tile)};
-  const int left = job.n_source - first_source, n_staged = left < job.tiles() ? left : job.tiles();
-  const int first_pair = pair_of(job, place.row, 0), next_pair = pair_of(job, place.row, 1) - first_pair;
-  for (int s = 0, pair = first_pair; s < n_staged; ++s, pair += next_pair)
-    add_source(job, run, at, first_source + s, pair, from, sums);
-  flush(sums, n_staged, false);
+  const int left = job.n_source - first_source, n_staged = left < job.stage_sources() ? left : job.stage_sources();
+  const int step = job.groups(), first_pair = pair_of(job, place.row, place.group),
+            next_pair = pair_of(job, place.row, place.group + step) - first_pair;
+  for (int s = place.group, pair = first_pair; s < n_staged; s += step, pair += next_pair)
+    add_source<kKind>(job, run, at, first_source + s, pair, from, sums);
+  flush(sums, job.tiles(), false);
 }
 
 template <int kPlanes>
@@ -315,14 +170,30 @@ RT_HD void unfold(Sum (&sum)[DeviceShape::kChannels][kCount]) {
   }
 }
 
+/// Hands a channel's sums over to the thread of the same tile that has the first share of the sources.
+template <class T, int kPlanes, class Exchange>
+RT_HD void hand_over(const DirectJob<T>& job, int thread, int channel, Sums<T, kPlanes>& sums, Exchange& to) {
+  if (place_of(job, thread).group == 0) return;
+  RT_UNROLL
+  for (int i = 0; i < Sums<T, kPlanes>::kCount; ++i) to[i][thread] = totals(sums)[channel][i];
+}
+template <class T, int kPlanes, class Exchange>
+RT_HD void take_over(const DirectJob<T>& job, int thread, int channel, const Exchange& from, Sums<T, kPlanes>& sums) {
+  if (place_of(job, thread).group != 0) return;
+  for (int group = 1; group < job.groups(); ++group) {
+    RT_UNROLL
+    for (int i = 0; i < Sums<T, kPlanes>::kCount; ++i)
+      totals(sums)[channel][i] += from[i][thread + group * job.tiles()];
+  }
+}
+
 /// Writes the thread's visibilities.
 template <class T, int kPlanes, bool kGeneral>
 RT_HD void store(const DirectJob<T>& job, const DirectBlock& block, int thread, Sums<T, kPlanes>& sums) {
   const DirectThread place = place_of(job, thread);
   const DeviceRun& run = job.run[block.run];
   const int row = block.first_row + place.row, first = place.tile * DeviceShape::kChannels;
-  if (row >= job.n_row || place.tile >= run.n_tile) return;
-  flush(sums, 0, true);
+  if (row >= job.n_row || place.tile >= run.n_tile || place.group > 0) return;
   if constexpr (!kGeneral) unfold(totals(sums));
   RT_UNROLL
   for (int k = 0; k < DeviceShape::kChannels; ++k) {
@@ -341,11 +212,21 @@ RT_HD void store(const DirectJob<T>& job, const DirectBlock& block, int thread, 
   }
 }
 
+/// What is staged of sources or, after the last of them, what threads hand over to each other.
+template <class T, int kPlanes, DirectKind kKind, int kThreads>
+struct DirectShared {
+  RT_HD DirectShared() {}
+  union {
+    Staged<T, kKind != DirectKind::kPlain, kThreads> staged;
+    Complex<double> exchange[Sums<T, kPlanes>::kCount][kThreads];
+  };
+};
+
 /// A block has some rows and a run of channels.
-template <class T, int kPlanes, bool kGeneral, int kBlockThreads>
+template <class T, int kPlanes, DirectKind kKind, int kBlockThreads>
 struct DirectKernel {
   using Job = DirectJob<T>;
-  using Shared = Staged<T, kGeneral, kBlockThreads>;
+  using Shared = DirectShared<T, kPlanes, kKind, kBlockThreads>;
   using Own = Sums<T, kPlanes>;
   static constexpr int kThreads = kBlockThreads;
 
@@ -355,30 +236,45 @@ struct DirectKernel {
   template <class Team>
   RT_HD static void run(const Job& job, BlockIndex at, Team& team) {
     const DirectBlock block{at.x * job.rows_per_block(), at.y};
-    Shared& staged = team.shared();
-    for (int first = 0; first < job.n_source; first += job.tiles()) {
-      team.each([&](int thread, Own&) { stage_pair(job, block, thread, first, staged); });
-      team.each([&](int thread, Own& sums) { accumulate(job, block, thread, first, staged, sums); });
+    Shared& shared = team.shared();
+    for (int first = 0; first < job.n_source; first += job.stage_sources()) {
+      team.each([&](int thread, Own&) { stage_pair(job, block, thread, first, shared.staged); });
+      team.each([&](int thread, Own& sums) { accumulate<kKind>(job, block, thread, first, shared.staged, sums); });
     }
-    team.each([&](int thread, Own& sums) { store<T, kPlanes, kGeneral>(job, block, thread, sums); });
+    team.each([&](int, Own& sums) { flush(sums, 0, true); });
+    if (job.groups() > 1) {
+      RT_UNROLL
+      for (int k = 0; k < DeviceShape::kChannels; ++k) {
+        team.each([&](int thread, Own& sums) { hand_over(job, thread, k, sums, shared.exchange); });
+        team.each([&](int thread, Own& sums) { take_over(job, thread, k, shared.exchange, sums); });
+      }
+    }
+    team.each([&](int thread, Own& sums) { store<T, kPlanes, kKind != DirectKind::kPlain>(job, block, thread, sums); });
   }
 };
 
+/// The number of threads is a matter of speed, but for the kernel that can do anything, of which there is one.
 template <class T, class F>
 void with_kernel(const DirectJob<T>& job, F&& f) {
-  const auto with_threads = [&]<int kPlanes, bool kGeneral>() {
+  const auto with_threads = [&]<int kPlanes, DirectKind kKind>() {
     switch (job.threads) {
       case 64:
-        return f.template operator()<DirectKernel<T, kPlanes, kGeneral, 64>>();
+        return f.template operator()<DirectKernel<T, kPlanes, kKind, 64>>();
       case 256:
-        return f.template operator()<DirectKernel<T, kPlanes, kGeneral, 256>>();
+        return f.template operator()<DirectKernel<T, kPlanes, kKind, 256>>();
       default:
-        return f.template operator()<DirectKernel<T, kPlanes, kGeneral, 128>>();
+        return f.template operator()<DirectKernel<T, kPlanes, kKind, 128>>();
     }
   };
   with_planes(job.n_plane, [&]<int kPlanes>() {
-    job.general() ? with_threads.template operator()<kPlanes, true>()
-                  : with_threads.template operator()<kPlanes, false>();
+    switch (job.kind()) {
+      case DirectKind::kPlain:
+        return with_threads.template operator()<kPlanes, DirectKind::kPlain>();
+      case DirectKind::kShaped:
+        return with_threads.template operator()<kPlanes, DirectKind::kShaped>();
+      case DirectKind::kGeneral:
+        return f.template operator()<DirectKernel<T, kPlanes, DirectKind::kGeneral, DeviceShape::kThreads>>();
+    }
   });
 }
 

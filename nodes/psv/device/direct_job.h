@@ -8,6 +8,10 @@
 namespace rimetree::psv::device {
 using namespace pipeline;
 
+/// What a kernel can do, from the fastest to the one that can do all: sums of phasors with constant weights; phasors of
+/// regular runs with amplitudes of their own at each channel, or Jones terms that do not vary along channels; anything.
+enum class DirectKind : std::uint8_t { kPlain, kShaped, kGeneral };
+
 /// Arrays are device memory.
 template <class T>
 struct DirectJob : SumJob<T> {
@@ -15,7 +19,8 @@ struct DirectJob : SumJob<T> {
   const Complex<T>* brightness = nullptr;  ///< [source][XX XY YX YY]; null where it is part of the products on the left
 
   std::int32_t threads = DeviceShape::kThreads;  ///< per block, one of DeviceShape::kThreadVariants
-  std::int32_t tile_bits = 0;                    ///< 2^tile_bits threads per row, kMostTiles at most
+  std::int32_t tile_bits = 0;                    ///< 2^tile_bits tiles per row, kMostTiles at most
+  std::int32_t group_bits = 0;  ///< 2^group_bits threads share the sources of a tile, so that few rows fill a device
   bool smear_time = false, smear_frequency = false;
   Profile profile = kPoint;  ///< of all its sources
   bool residual = false;     ///< channels are turned by their residuals
@@ -25,8 +30,15 @@ struct DirectJob : SumJob<T> {
   bool general() const {
     return !this->regular || smear_time || taper() || residual || this->n_weight_channel > 1 || this->with_jones();
   }
+  DirectKind kind() const {
+    if (!general()) return DirectKind::kPlain;
+    const bool any = !this->regular || this->jones_vary() || (taper() && !is_exponential(profile));
+    return any ? DirectKind::kGeneral : DirectKind::kShaped;
+  }
   RT_HD int tiles() const { return 1 << tile_bits; }
-  RT_HD int rows_per_block() const { return threads >> tile_bits; }
+  RT_HD int groups() const { return 1 << group_bits; }
+  RT_HD int stage_sources() const { return tiles() * groups(); }
+  RT_HD int rows_per_block() const { return threads >> (tile_bits + group_bits); }
 };
 
 /// Calls f(array, number of elements) for each array that is there.

@@ -66,12 +66,14 @@ struct DirectBlock {
   std::int32_t run = 0;
 };
 struct DirectThread {
-  std::int32_t row;   ///< within the block
-  std::int32_t tile;  ///< of the run; when staging, the source of the stage
+  std::int32_t row;    ///< within the block
+  std::int32_t group;  ///< it takes every groups()-th source of a stage
+  std::int32_t tile;   ///< of the run
 };
 template <class T>
 RT_HD DirectThread place_of(const DirectJob<T>& job, int thread) {
-  return {thread >> job.tile_bits, thread & (job.tiles() - 1)};
+  const int rest = thread >> job.tile_bits;
+  return {rest >> job.group_bits, rest & (job.groups() - 1), thread & (job.tiles() - 1)};
 }
 /// Rows side by side, so that threads of neighbouring rows read without conflict; one more per source, so that they
 /// write without.
@@ -194,14 +196,14 @@ RT_HD DoubleDouble<double> path_of(const DeviceSource& s, const DeviceRow& row) 
   return path_difference_exact(row.u, row.v, row.w, s.l, s.m, DoubleDouble<double>{s.n_high, s.n_low});
 }
 
-/// Stages the pair of a thread: row place.row of the block, source first_source + place.tile.
+/// Stages the pair of a thread: as many sources as there are threads for each row of the block.
 template <class T, bool kGeneral, int kThreads>
 RT_HD void stage_pair(const DirectJob<T>& job, const DirectBlock& block, int thread, int first_source,
                       Staged<T, kGeneral, kThreads>& to) {
-  const DirectThread place = place_of(job, thread);
-  const int source = first_source + place.tile, row_number = block.first_row + place.row;
+  const int in_stage = thread & (job.stage_sources() - 1), in_block = place_of(job, thread).row;
+  const int source = first_source + in_stage, row_number = block.first_row + in_block;
   if (source >= job.n_source || row_number >= job.n_row) return;
-  const int pair = pair_of(job, place.row, place.tile);
+  const int pair = pair_of(job, in_block, in_stage);
   const DeviceSource& s = job.source[source];
   const DeviceRow& row = job.row[row_number];
   const DeviceRun& run = job.run[block.run];

@@ -21,8 +21,9 @@ struct DeviceShape {
   static constexpr int kThreads = 128;             ///< by default
   static constexpr int kThreadVariants[] = {128, 64, 256};
   static constexpr int kMostTiles = kMaxTiles;  ///< threads side by side along a run
-  /// Room for staged pairs, padded against bank conflicts.
-  static constexpr int pairs(int threads) { return threads + kMostTiles; }
+  static constexpr int kLeastRows = 4;          ///< of a block
+  /// Room for staged pairs: one more for each source of a stage, against bank conflicts.
+  static constexpr int pairs(int threads) { return threads + threads / kLeastRows; }
   static constexpr int kBlockSources = psv::kBlockSources;  ///< singles are summed over so many, then doubles
 };
 

@@ -31,7 +31,7 @@ std::optional<DeviceChunks> device_chunks(const DeviceCosts& costs, std::size_t 
   const std::size_t taken = costs.fixed + chunks.sources * source();
   const std::size_t most_rows = taken < budget ? (budget - taken) / rows_bytes(1, chunks.channels) : 0;
   if (most_rows == 0) return std::nullopt;
-  const std::size_t useful = std::max((costs.n_row + kChunksToOverlap - 1) / kChunksToOverlap, kBusyRows);
+  const std::size_t useful = std::max((costs.n_row + kChunksToOverlap - 1) / kChunksToOverlap, costs.busy_rows);
   const std::size_t staged =
       std::max(kMostStaged / std::max<std::size_t>((costs.visibility + costs.visibility_up) * chunks.channels, 1),
                costs.rows_per_block);

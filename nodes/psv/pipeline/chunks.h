@@ -6,6 +6,11 @@
 
 namespace rimetree::psv::pipeline {
 
+/// Row chunks that a device works on at a time: one is copied to it, one computed, one copied back.
+inline constexpr std::size_t kSlots = 3;
+/// Row chunks are cut so that there are several to overlap, but none smaller than keeps a device busy.
+inline constexpr std::size_t kChunksToOverlap = 6, kBusyRows = 4096;
+
 /// Bytes that parts of a problem take on a device.
 struct DeviceCosts {
   std::size_t n_source = 0, n_row = 0, n_channel = 0;
@@ -19,16 +24,13 @@ struct DeviceCosts {
   std::size_t row_beside = 0, visibility_beside = 0;
   std::size_t longest_run = 1;  ///< channels; runs are not divided
   std::size_t rows_per_block = 1;
+  std::size_t busy_rows = kBusyRows;  ///< fewer would leave the device idle
 };
 
 struct DeviceChunks {
   std::size_t sources = 0, rows = 0, channels = 0;  ///< per launch; channels in whole runs
 };
 
-/// Row chunks that a device works on at a time: one is copied to it, one computed, one copied back.
-inline constexpr std::size_t kSlots = 3;
-/// Row chunks are cut so that there are several to overlap, but none smaller than keeps a device busy.
-inline constexpr std::size_t kChunksToOverlap = 6, kBusyRows = 4096;
 /// Visibilities of a chunk take so many bytes of page-locked memory at most, unless a block of rows takes more.
 inline constexpr std::size_t kMostStaged = std::size_t{128} << 20;
 
