@@ -41,6 +41,11 @@ class HostTeam {
     for (int thread = 0; thread < Kernel::kThreads; ++thread)
       step(thread, own_[static_cast<std::size_t>(thread) % n_own()]);
   }
+  /// The same, after which threads do not wait for each other.
+  template <class Step>
+  void each_at_once(Step&& step) {
+    each(step);
+  }
   /// Calls step(warp, lane, own), which the threads of a warp come to together. On the host one lane does all of it.
   template <class Step>
   void each_warp(Step&& step) {

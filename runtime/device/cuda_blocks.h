@@ -22,6 +22,12 @@ class GpuTeam {
 #endif
   }
   template <class Step>
+  RT_HD void each_at_once([[maybe_unused]] Step&& step) {
+#ifdef __CUDA_ARCH__
+    step(static_cast<int>(threadIdx.x), own_);
+#endif
+  }
+  template <class Step>
   RT_HD void each_warp([[maybe_unused]] Step&& step) {
 #ifdef __CUDA_ARCH__
     const int thread = static_cast<int>(threadIdx.x);
@@ -35,8 +41,17 @@ class GpuTeam {
   typename Kernel::Own own_;
 };
 
+/// Blocks that a multiprocessor is to hold, for kernels that say so: what registers they may take follows from it.
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads)
+constexpr int least_blocks() {
+  if constexpr (requires { Kernel::kLeastBlocks; })
+    return Kernel::kLeastBlocks;
+  else
+    return 1;
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, least_blocks<Kernel>())
     block_kernel(const __grid_constant__ typename Kernel::Job job, std::int32_t first_y) {
   extern __shared__ __align__(16) unsigned char shared[];
   GpuTeam<Kernel> team(shared);

@@ -18,6 +18,7 @@ DeviceContext::DeviceContext(std::shared_ptr<memory::Device> device, std::size_t
       shared_(std::make_shared<Shared>(device)),
       up_(device->make_queue()),
       down_(device->make_queue()) {
+  for (auto& queue : beside_) queue = device->make_queue();
   if (budget_bytes == 0) budget_bytes = device->free_bytes() / 5 * 4;
   shared_->arrays_ = std::make_unique<memory::ResidentArrays>(compute(), budget_bytes);
 }

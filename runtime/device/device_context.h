@@ -33,6 +33,8 @@ class DeviceContext {
   /// Copies to and from the device while other work is computed.
   memory::Queue& up() { return *up_; }
   memory::Queue& down() { return *down_; }
+  /// For kernels that may run at the same time as others: what begins fills the multiprocessors that what ends leaves.
+  memory::Queue& beside(std::size_t i) { return *beside_[i % kBeside]; }
   memory::ResidentArrays& arrays() { return *shared_->arrays_; }
   memory::StagingPool& staging() { return shared_->staging_; }
   /// Results that were made here: they may outlive the context.
@@ -54,7 +56,8 @@ class DeviceContext {
   };
   memory::DeviceStatistics before_;  // what others had done to the device
   std::shared_ptr<Shared> shared_;
-  std::unique_ptr<memory::Queue> up_, down_;
+  static constexpr std::size_t kBeside = 3;
+  std::unique_ptr<memory::Queue> up_, down_, beside_[kBeside];
 };
 using DeviceContexts = std::vector<std::unique_ptr<DeviceContext>>;
 

@@ -90,7 +90,7 @@ def test_arrays_of_any_library_are_numbers():
 NO_NUMBERS = ["text", [1, None], [[1, 2], [3]], np.array(["a"]), np.array([1, 2], "M8[s]"), 10**400, [object()], {1: 2}]
 
 
-@pytest.mark.parametrize("value", NO_NUMBERS, ids=str)
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
 def test_what_is_no_number_is_said_with_node_and_line(value):
     ns = rt.NodeScope()
     ns.x << rt.Constant(value)

@@ -92,7 +92,9 @@ void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sou
       if (one_plane) job.n_plane = 1;
       job.accumulate = accumulate;
       job.group_bits = group_bits_for(job);
-      launch(sky.queue(), job);
+      memory::Queue& queue = rows.queue != nullptr ? *rows.queue : sky.queue();
+      if (&queue != &sky.queue()) queue.wait_for(sky.queue().record());  // which brings the sky
+      launch(queue, job);
       accumulate = true;
     };
     const bool has_planes = whole.n_plane > 1 && whole.n_plane <= 4;
@@ -119,8 +121,8 @@ std::size_t DirectMethod<T>::fill(DeviceSlot& slot) {
 
 template <class T>
 void DirectMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
-  const DirectRows rows{slot.d_rows.template as<const DeviceRow>(), slot.n_row, slot.range,
-                        slot.d_out.template as<Complex<double>>(), block_threads_};
+  const DirectRows rows{slot.d_rows.template as<const DeviceRow>(), slot.n_row,     slot.range,
+                        slot.d_out.template as<Complex<double>>(),  block_threads_, slot.queue};
   launch_sum(this->sky(device), rows, this->chunk_sources(), false);
 }
 

@@ -27,6 +27,7 @@ struct DirectRows {
   const RunRange* range = nullptr;
   Complex<double>* d_out = nullptr;  ///< [row][XX XY YX YY][channel of the range]
   std::int32_t block_threads = DeviceShape::kThreads;
+  memory::Queue* queue = nullptr;  ///< of the launches; null: that of the sky
 };
 
 /// A launch of sources [begin, end), which the sky has on the device until the next ones are asked for.
@@ -53,6 +54,7 @@ class DirectMethod final : public SkyMethod<T> {
   }
   std::size_t fill(DeviceSlot& slot) override;
   void compute(std::size_t device, DeviceSlot& slot) override;
+  bool chunks_are_independent() const override { return this->sky(0).keeps(); }
 
  private:
   using SkyMethod<T>::of_, SkyMethod<T>::packed_;

@@ -212,12 +212,14 @@ RT_HD void store(const DirectJob<T>& job, const DirectBlock& block, int thread, 
   }
 }
 
-/// What is staged of sources or, after the last of them, what threads hand over to each other.
+/// What is staged of sources or, after the last of them, what threads hand over to each other. Where there is room for
+/// two stages, threads stage the next one before they add the last, and wait for each other half as often.
 template <class T, int kPlanes, DirectKind kKind, int kThreads>
 struct DirectShared {
+  static constexpr int kStages = kKind == DirectKind::kPlain ? 2 : 1;
   RT_HD DirectShared() {}
   union {
-    Staged<T, kKind != DirectKind::kPlain, kThreads> staged;
+    Staged<T, kKind != DirectKind::kPlain, kThreads> staged[kStages];
     Complex<double> exchange[Sums<T, kPlanes>::kCount][kThreads];
   };
 };
@@ -229,6 +231,8 @@ struct DirectKernel {
   using Shared = DirectShared<T, kPlanes, kKind, kBlockThreads>;
   using Own = Sums<T, kPlanes>;
   static constexpr int kThreads = kBlockThreads;
+  /// Twelve warps on a multiprocessor hide each other's waiting; sums of four planes would leave room for eight.
+  static constexpr int kLeastBlocks = kKind == DirectKind::kPlain ? 384 / kThreads + (384 % kThreads > 0) : 1;
 
   static BlockIndex grid(const Job& job) {
     return {(job.n_row + job.rows_per_block() - 1) / job.rows_per_block(), job.n_run, 1};
@@ -237,9 +241,26 @@ struct DirectKernel {
   RT_HD static void run(const Job& job, BlockIndex at, Team& team) {
     const DirectBlock block{at.x * job.rows_per_block(), at.y};
     Shared& shared = team.shared();
-    for (int first = 0; first < job.n_source; first += job.stage_sources()) {
-      team.each([&](int thread, Own&) { stage_pair(job, block, thread, first, shared.staged); });
-      team.each([&](int thread, Own& sums) { accumulate<kKind>(job, block, thread, first, shared.staged, sums); });
+    const int step = job.stage_sources();
+    const auto stage = [&](int thread, int first) {
+      stage_pair(job, block, thread, first, shared.staged[first / step % Shared::kStages]);
+    };
+    const auto add = [&](int thread, int first, Own& sums) {
+      accumulate<kKind>(job, block, thread, first, shared.staged[first / step % Shared::kStages], sums);
+    };
+    if constexpr (Shared::kStages > 1) {
+      team.each([&](int thread, Own&) { stage(thread, 0); });
+      for (int first = 0; first < job.n_source; first += step) {
+        team.each([&](int thread, Own& sums) {
+          stage(thread, first + step);
+          add(thread, first, sums);
+        });
+      }
+    } else {
+      for (int first = 0; first < job.n_source; first += step) {
+        team.each([&](int thread, Own&) { stage(thread, first); });
+        team.each([&](int thread, Own& sums) { add(thread, first, sums); });
+      }
     }
     team.each([&](int, Own& sums) { flush(sums, 0, true); });
     if (job.groups() > 1) {

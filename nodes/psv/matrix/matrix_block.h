@@ -191,7 +191,14 @@ template <class T, class UnitType, int kTile, int kWarpCount, int kPlanes>
 struct MatrixKernel {
   using Job = MatrixJob<T>;
   using Shape = MatrixShape<T, kTile, kWarpCount, kPlanes>;
-  using Shared = MatrixStaged<T, Shape, kPlanes>;
+  using Staged = MatrixStaged<T, Shape, kPlanes>;
+  /// Where there is room for two stages, threads stage the next one before they multiply the last, and wait for each
+  /// other half as often.
+  static constexpr std::size_t kRoom = 96 << 10;
+  struct Shared {
+    static constexpr int kStages = 2 * sizeof(Staged) <= kRoom ? 2 : 1;
+    Staged staged[kStages];
+  };
   using Own = MatrixSums<T, Shape, UnitType, kPlanes>;
   static constexpr int kThreads = Shape::kThreads, kWarps = Shape::kWarps;
 
@@ -199,12 +206,20 @@ struct MatrixKernel {
   template <class Team>
   RT_HD static void run(const Job& job, BlockIndex at, Team& team) {
     const MatrixBlock place{at.x, at.y};
-    Shared& staged = team.shared();
+    Shared& shared = team.shared();
     const int terms = job.with_jones() ? Shape::kDepth / 2 : Shape::kDepth;
+    const auto at_stage = [&](std::int32_t first) -> Staged& { return shared.staged[first / terms % Shared::kStages]; };
+    if (Shared::kStages > 1) team.each([&](int thread, Own&) { stage(job, place, thread, 0, at_stage(0)); });
     for (std::int32_t first = 0; first < job.n_term(); first += terms) {
-      team.each([&](int thread, Own&) { stage(job, place, thread, first, staged); });
-      team.each_warp([&](int warp, int lane, Own& sums) { multiply(job, place, warp, lane, staged, sums); });
+      if constexpr (Shared::kStages > 1) {
+        const std::int32_t next = first + terms;
+        team.each_at_once([&](int thread, Own&) { stage(job, place, thread, next, at_stage(next)); });
+      } else {
+        team.each([&](int thread, Own&) { stage(job, place, thread, first, at_stage(first)); });
+      }
+      team.each_warp([&](int warp, int lane, Own& sums) { multiply(job, place, warp, lane, at_stage(first), sums); });
     }
+    Staged& staged = shared.staged[0];
     team.each([&](int thread, Own&) { clear_rows(thread, staged); });
     team.each([&](int thread, Own&) { find_rows(job, place, thread, staged); });
     team.each_warp([&](int warp, int lane, Own& sums) { store(job, place, warp, lane, staged, sums); });

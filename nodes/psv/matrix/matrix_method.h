@@ -18,6 +18,7 @@ class MatrixMethod final : public SkyMethod<T> {
   std::size_t chunk_end(std::size_t begin, std::size_t end) const override;
   std::size_t fill(DeviceSlot& slot) override;
   void compute(std::size_t device, DeviceSlot& slot) override;
+  bool chunks_are_independent() const override { return this->sky(0).keeps(); }
 
  private:
   using SkyMethod<T>::of_, SkyMethod<T>::packed_;

@@ -22,12 +22,13 @@ struct DeviceShape {
   static constexpr int kThreadVariants[] = {128, 64, 256};
   static constexpr int kMostTiles = kMaxTiles;  ///< threads side by side along a run
   static constexpr int kLeastRows = 4;          ///< of a block
-  /// Room for staged pairs: one more for each source of a stage, against bank conflicts.
-  static constexpr int pairs(int threads) { return threads + threads / kLeastRows; }
+  /// Room for staged pairs, one more for each source of a stage. Threads side by side read array after array of so
+  /// many: an odd number keeps them off each other's banks.
+  static constexpr int pairs(int threads) { return threads + threads / kLeastRows + 1; }
   static constexpr int kBlockSources = psv::kBlockSources;  ///< singles are summed over so many, then doubles
 };
 
-struct DeviceSource {
+struct alignas(16) DeviceSource {  // read two numbers at a time
   double l, m, n_high, n_low;
   double major_rad, minor_rad, sin_angle, cos_angle;  ///< zero for points
 };

@@ -46,11 +46,16 @@ struct SlotsOfDevice {
   }
   // Staging memory must not be given back before the device is done with it, whatever went wrong.
   ~SlotsOfDevice() {
-    for (memory::Queue* queue : {&context.up(), &context.compute(), &context.down()}) try {
-        queue->synchronize();
+    const auto synchronize = [](memory::Queue& queue) {
+      try {
+        queue.synchronize();
       } catch (...) {
-        continue;  // it has been, or will be, told by another call
+        return;  // it has been, or will be, told by another call
       }
+    };
+    for (memory::Queue* queue : {&context.up(), &context.compute(), &context.down()}) synchronize(*queue);
+    for (const DeviceSlot& slot : slots)
+      if (slot.queue != nullptr) synchronize(*slot.queue);
   }
   DeviceContext& context;
   DeviceSlot slots[kSlots];
@@ -91,7 +96,7 @@ class Pipeline {
   std::size_t hold_target(std::size_t budget);
   void let_target_go();
   void run(const DeviceChunks& chunks);
-  void leave(DeviceContext& context, DeviceSlot& slot);
+  void leave(DeviceSlot& slot);
   void start(std::size_t device, SlotsOfDevice& on, DeviceSlot& slot);
   void finish(DeviceSlot& slot);
 
@@ -160,11 +165,12 @@ void Pipeline::run(const DeviceChunks& chunks) {
 void Pipeline::start(std::size_t device, SlotsOfDevice& on, DeviceSlot& slot) {
   const std::size_t bytes = method_.fill(slot);
   DeviceContext& c = on.context;
+  slot.queue = method_.chunks_are_independent() ? &c.beside(static_cast<std::size_t>(&slot - on.slots)) : &c.compute();
   if (bytes > 0) c.up().copy_to_device(slot.d_rows.data(), slot.rows.get(), bytes);
-  c.compute().wait_for(c.up().record());
+  slot.queue->wait_for(c.up().record());
   method_.compute(device, slot);
-  if (d_target_) return leave(c, slot);
-  c.down().wait_for(c.compute().record());
+  if (d_target_) return leave(slot);
+  c.down().wait_for(slot.queue->record());
   if (method_.gives_visibilities())
     c.down().copy_to_host(slot.out.get(), slot.d_out.data(),
                           slot.n_row * costs_.visibility * static_cast<std::size_t>(slot.range->count));
@@ -172,7 +178,7 @@ void Pipeline::start(std::size_t device, SlotsOfDevice& on, DeviceSlot& slot) {
 }
 
 /// Moves a slot's visibilities to where they stay.
-void Pipeline::leave(DeviceContext& context, DeviceSlot& slot) {
+void Pipeline::leave(DeviceSlot& slot) {
   const DeviceTarget& target = *output_.device;
   MoveJob job;
   job.from = slot.d_out.as<const Complex<double>>();
@@ -183,8 +189,8 @@ void Pipeline::leave(DeviceContext& context, DeviceSlot& slot) {
   job.n_row = static_cast<std::int32_t>(slot.n_row);
   job.n_channel = slot.range->count;
   job.first_channel = slot.range->first_channel;
-  launch_threads(context.compute(), job);
-  slot.down = context.compute().record();
+  launch_threads(*slot.queue, job);
+  slot.down = slot.queue->record();
 }
 
 /// Waits for a slot's visibilities and puts them where they belong.

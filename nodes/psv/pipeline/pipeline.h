@@ -43,6 +43,7 @@ struct DeviceSlot {
   Handle d_rows, d_out;
   std::shared_ptr<void> rows, out;  // staging memory
   memory::EventPtr down;            // its visibilities have arrived
+  memory::Queue* queue = nullptr;   // of its kernels
   std::size_t first_row = 0, n_row = 0;
   const RunRange* range = nullptr;
   std::size_t offset[2] = {}, count[2] = {};  ///< of what the method has filled `rows` with: bytes before, elements
@@ -72,10 +73,12 @@ class DeviceMethod {
   /// Whether visibilities come down. Where they do not, rows are no more done than the method is: all of them are
   /// computed anew when memory was short.
   virtual bool gives_visibilities() const { return true; }
+  /// Whether compute() changes nothing but the slot's visibilities, so that chunks may be computed at the same time.
+  virtual bool chunks_are_independent() const { return false; }
   /// Writes what the device needs of the slot's rows to its staging memory of costs().row bytes per row and
   /// costs().visibility_up per visibility; returns how many bytes it took.
   virtual std::size_t fill(DeviceSlot& slot) = 0;
-  /// Queues what computes the slot's visibilities, [row][XX XY YX YY][channel of the range].
+  /// Queues what computes the slot's visibilities on the slot's queue, [row][XX XY YX YY][channel of the range].
   virtual void compute(std::size_t device, DeviceSlot& slot) = 0;
 };
 
