@@ -2,6 +2,7 @@
 cannot be. The message names the argument."""
 
 import types
+import typing
 from dataclasses import fields, is_dataclass
 
 import astropy.units as u
@@ -10,7 +11,7 @@ import pytest
 
 import rimetree as rt
 from rimetree import calibration, ms, sky, telescopes
-from rimetree.arguments import unit_of_name
+from rimetree.arguments import fitting, unit_of_name
 from rimetree.sky.source import PROFILES
 
 #: What functions give back; nobody calls them to make one.
@@ -319,3 +320,21 @@ def test_misspelt_arguments_get_the_nearest_name(calls):
         known = max(right, key=len)
         with pytest.raises(rt.Error, match=f"no argument '{known[:-1]}'; did you mean '{known}'"):
             function(**{known[:-1] if one == known else one: value for one, value in right.items()})
+
+
+class ArrayAlias:
+    """As `numpy.typing.NDArray` is from NumPy 2.5 and Python 3.12 on: not an array itself, but what it stands for is."""
+
+    __value__ = np.ndarray[tuple[int, ...], np.dtype[typing.TypeVar("Scalar", bound=np.generic)]]
+
+
+def test_aliases_of_annotations_are_looked_through():
+    hint = types.GenericAlias(ArrayAlias, (np.float64,))
+    for one in (hint, hint | None, tuple[hint, ...]):
+        given = ([1, 2] * u.km,) if one == tuple[hint, ...] else [1, 2] * u.km
+        found = fitting(given, one, "f: length_m", "length_m")
+        np.testing.assert_array_equal(np.ravel(found), [1000, 2000])
+    with pytest.raises(rt.Error, match="f: length_m is in s, expected m"):
+        fitting([1, 2] * u.s, hint, "f: length_m", "length_m")
+    with pytest.raises(rt.Error, match="length_m must be an array of numbers in m, not"):
+        fitting(object(), hint, "f: length_m", "length_m")

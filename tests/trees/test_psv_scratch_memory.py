@@ -28,7 +28,7 @@ def tree():
         ns.V(p, q) << rt.PSV(ns.lmn, ns.B, ns.uvw(p) - ns.uvw(q), None, ns.J(p), rt.ConjTranspose(ns.J(q)))
         ns.c(p, q) << rt.Condeq(rt.Constant(np.zeros((2, 2))), ns.V(p, q))
     ns.chi2 << rt.ChiSquare(*(ns.c(p, q) for p, q in BASELINES))
-    return rt.Forest(ns, threads=1)
+    return rt.Forest(ns, threads=1, device="none")
 
 
 def largest_error():

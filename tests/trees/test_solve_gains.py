@@ -220,7 +220,14 @@ def test_data_that_do_not_fit_into_memory_are_looked_at_in_portions(robust_dof):
     reports = []
     for memory_bytes in (100_000_000, 200_000):
         forest = planted.gain_forest(
-            "diag", data, sky, ONES, flags=flags, solver={"robust_dof": robust_dof}, memory_bytes=memory_bytes
+            "diag",
+            data,
+            sky,
+            ONES,
+            flags=flags,
+            solver={"robust_dof": robust_dof},
+            memory_bytes=memory_bytes,
+            device="none",
         )
         reports.append(forest.solve("solver", planted.cells(times)))
         # 15 data and 15 models, of 10 kB each, and what the flags are made from.

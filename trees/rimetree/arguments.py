@@ -134,18 +134,31 @@ def fitting(value, hint, what: str, name: str):
 _NUMBERS = (int, float, np.ndarray)
 
 
+def _origin_and_parts(hint) -> tuple[object, tuple]:
+    """Origin and arguments of an annotation. Behind a `type` alias, which NumPy's `NDArray` is from NumPy 2.5 and
+    Python 3.12 on, those of what it stands for."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if hasattr(hint, "__value__") and origin is None:
+        return _origin_and_parts(hint.__value__)
+    if hasattr(origin, "__value__"):
+        return _origin_and_parts(origin.__value__[parts])
+    return origin, parts
+
+
 def _takes_arrays(hint) -> bool:
-    return typing.get_origin(hint) is np.ndarray or any(map(_takes_arrays, typing.get_args(hint)))
+    origin, parts = _origin_and_parts(hint)
+    return origin is np.ndarray or any(map(_takes_arrays, parts))
 
 
 def _takes_numbers(hint) -> bool:
-    if hint in _NUMBERS or typing.get_origin(hint) is np.ndarray:
+    origin, parts = _origin_and_parts(hint)
+    if hint in _NUMBERS or origin is np.ndarray:
         return True
-    return any(_takes_numbers(one) for one in typing.get_args(hint) if one is not type(None))
+    return any(_takes_numbers(one) for one in parts if one is not type(None))
 
 
 def _fits(value, hint) -> bool:
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    origin, parts = _origin_and_parts(hint)
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, part) for part in parts)
     if hint is typing.Any or hint is object or isinstance(hint, str):
@@ -197,7 +210,7 @@ _WORDS = {int: "an integer", float: "a number", bool: "True or False", str: "tex
 
 def _text(hint) -> str:
     """An annotation in words."""
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    origin, parts = _origin_and_parts(hint)
     if hint in _WORDS:
         return _WORDS[hint]
     if origin in (typing.Union, types.UnionType):

@@ -119,14 +119,14 @@ def calibration(options) -> None:
     model = rt.Forest(ns, device=options.device)
     seen = [np.asarray(one.value) for one in model.results([ns.M(p, q).name for p, q in pairs], cells)]
     gains = 1 + 0.2 * generator.standard_normal((2, options.antennas, 2)) @ np.ones(2) * 0
-    gains = 1 + 0.2 * (generator.standard_normal((options.antennas, 2)) + 1j * generator.standard_normal((options.antennas, 2)))
+    gains = 1 + 0.2 * (
+        generator.standard_normal((options.antennas, 2)) + 1j * generator.standard_normal((options.antennas, 2))
+    )
     for p in range(options.antennas):
         for k in range(2):
             ns.re(p, k) << rt.Parm(1.0, solvable=True)
             ns.im(p, k) << rt.Parm(0.0, solvable=True)
-        ns.G(p) << rt.Matrix22(
-            rt.ToComplex(ns.re(p, 0), ns.im(p, 0)), 0, 0, rt.ToComplex(ns.re(p, 1), ns.im(p, 1))
-        )
+        ns.G(p) << rt.Matrix22(rt.ToComplex(ns.re(p, 0), ns.im(p, 0)), 0, 0, rt.ToComplex(ns.re(p, 1), ns.im(p, 1)))
     for (p, q), one in zip(pairs, seen, strict=True):
         data = gains[p][:, None, None, None] * one * gains[q].conj()[None, :, None, None]
         ns.R(p, q) << rt.Condeq(rt.Constant(data, cells_rank=2), ns.G(p) @ ns.M(p, q) @ ns.G(q).H)
