@@ -39,6 +39,14 @@ RT_HD void add_weighted(const T* weight, Complex<T> z, Complex<T>* sum) {
   }
 }
 
+/// What is staged of some sources: pairs with each row of a block and, of several planes, their weights.
+template <class T, int kPlanes, DirectKind kKind, int kThreads>
+struct DirectStage {
+  static constexpr int kWeights = kKind == DirectKind::kPlain && kPlanes > 1 ? kPlanes : 0;  ///< of a source
+  Staged<T, kKind != DirectKind::kPlain, kThreads> pairs;
+  T weight[kWeights > 0 ? kWeights* kThreads / DeviceShape::kLeastRows : 1];
+};
+
 /// What a thread adds staged sources to, and from where.
 struct ThreadTile {
   std::int32_t row, tile;
@@ -48,7 +56,7 @@ struct ThreadTile {
 /// Adds a staged source, with the amplitudes and weights that kernels of this kind take.
 template <DirectKind kKind, class T, int kPlanes, int kThreads>
 RT_HD void add_source(const DirectJob<T>& job, const DeviceRun& run, const ThreadTile& at, int source, int pair,
-                      const Staged<T, true, kThreads>& from, Sums<T, kPlanes>& sums) {
+                      const T* /*staged_weight*/, const Staged<T, true, kThreads>& from, Sums<T, kPlanes>& sums) {
   Complex<T> z[DeviceShape::kChannels];
   general_phasors<kKind>(job, run, from, pair, at.tile, z);
   const bool jones = job.with_jones(), jones_vary = kKind == DirectKind::kGeneral && job.jones_vary();
@@ -88,15 +96,15 @@ RT_HD void add_source(const DirectJob<T>& job, const DeviceRun& run, const Threa
 /// tile are z (c +- i s): sums of z c and of z s are all that is needed (unfold()), two multiply-adds per channel. They
 /// take the places of the upper and the lower channel.
 template <DirectKind, class T, int kPlanes, int kThreads>
-RT_HD void add_source(const DirectJob<T>& job, const DeviceRun&, const ThreadTile& at, int source, int pair,
-                      const Staged<T, false, kThreads>& from, Sums<T, kPlanes>& sums) {
+RT_HD void add_source(const DirectJob<T>&, const DeviceRun&, const ThreadTile& at, int /*source*/, int pair,
+                      const T* staged_weight, const Staged<T, false, kThreads>& from, Sums<T, kPlanes>& sums) {
   constexpr int kHalf = DeviceShape::kChannels / 2, kCount = Sums<T, kPlanes>::kCount;
   const Complex<T> middle = tile_middle(from, pair, at.place);
   Complex<T> weighted[kCount] = {};
   if constexpr (kPlanes == 1)
     weighted[0] = middle;
   else
-    add_weighted<T, kPlanes>(job.weight + source * job.n_weight_plane, middle, weighted);
+    add_weighted<T, kPlanes>(staged_weight, middle, weighted);
   Complex<T> rotation[kHalf];
   tile_rotations(from, pair, rotation);
   RT_UNROLL
@@ -128,10 +136,20 @@ RT_HD void flush(Sums<float, kPlanes>& sums, int n_source, bool last) {
     }
 }
 
+/// Stages the weights of as many sources as a row of the block has threads.
+template <class T, int kPlanes>
+RT_HD void stage_weights(const DirectJob<T>& job, int thread, int first_source, T* to) {
+  const int source = first_source + thread;
+  if (thread >= job.stage_sources() || source >= job.n_source) return;
+  RT_UNROLL
+  for (int i = 0; i < kPlanes; ++i)
+    to[thread * kPlanes + i] = job.weight[std::int64_t{source} * job.n_weight_plane + i];
+}
+
 /// Adds the staged sources that are the thread's to its sums.
-template <DirectKind kKind, class T, int kPlanes, bool kGeneral, int kThreads>
+template <class T, int kPlanes, DirectKind kKind, int kThreads>
 RT_HD void accumulate(const DirectJob<T>& job, const DirectBlock& block, int thread, int first_source,
-                      const Staged<T, kGeneral, kThreads>& from, Sums<T, kPlanes>& sums) {
+                      const DirectStage<T, kPlanes, kKind, kThreads>& from, Sums<T, kPlanes>& sums) {
   const DirectThread place = place_of(job, thread);
   const DeviceRun& run = job.run[block.run];
   const int row = block.first_row + place.row, n_tile = run.n_tile;
@@ -141,7 +159,7 @@ RT_HD void accumulate(const DirectJob<T>& job, const DirectBlock& block, int thr
   const int step = job.groups(), first_pair = pair_of(job, place.row, place.group),
             next_pair = pair_of(job, place.row, place.group + step) - first_pair;
   for (int s = place.group, pair = first_pair; s < n_staged; s += step, pair += next_pair)
-    add_source<kKind>(job, run, at, first_source + s, pair, from, sums);
+    add_source<kKind>(job, run, at, first_source + s, pair, from.weight + s * from.kWeights, from.pairs, sums);
   flush(sums, job.tiles(), false);
 }
 
@@ -180,6 +198,7 @@ RT_HD void hand_over(const DirectJob<T>& job, int thread, int channel, Sums<T, k
 template <class T, int kPlanes, class Exchange>
 RT_HD void take_over(const DirectJob<T>& job, int thread, int channel, const Exchange& from, Sums<T, kPlanes>& sums) {
   if (place_of(job, thread).group != 0) return;
+  RT_KEEP_ROLLED
   for (int group = 1; group < job.groups(); ++group) {
     RT_UNROLL
     for (int i = 0; i < Sums<T, kPlanes>::kCount; ++i)
@@ -216,10 +235,11 @@ RT_HD void store(const DirectJob<T>& job, const DirectBlock& block, int thread, 
 /// two stages, threads stage the next one before they add the last, and wait for each other half as often.
 template <class T, int kPlanes, DirectKind kKind, int kThreads>
 struct DirectShared {
+  using Stage = DirectStage<T, kPlanes, kKind, kThreads>;
   static constexpr int kStages = kKind == DirectKind::kPlain ? 2 : 1;
   RT_HD DirectShared() {}
   union {
-    Staged<T, kKind != DirectKind::kPlain, kThreads> staged[kStages];
+    Stage stage[kStages];
     Complex<double> exchange[Sums<T, kPlanes>::kCount][kThreads];
   };
 };
@@ -242,11 +262,14 @@ struct DirectKernel {
     const DirectBlock block{at.x * job.rows_per_block(), at.y};
     Shared& shared = team.shared();
     const int step = job.stage_sources();
+    const auto at_stage = [&](int first) -> auto& { return shared.stage[first / step % Shared::kStages]; };
     const auto stage = [&](int thread, int first) {
-      stage_pair(job, block, thread, first, shared.staged[first / step % Shared::kStages]);
+      auto& to = at_stage(first);
+      stage_pair(job, block, thread, first, to.pairs);
+      if constexpr (Shared::Stage::kWeights > 0) stage_weights<T, kPlanes>(job, thread, first, to.weight);
     };
     const auto add = [&](int thread, int first, Own& sums) {
-      accumulate<kKind>(job, block, thread, first, shared.staged[first / step % Shared::kStages], sums);
+      accumulate(job, block, thread, first, at_stage(first), sums);
     };
     if constexpr (Shared::kStages > 1) {
       team.each([&](int thread, Own&) { stage(thread, 0); });

@@ -2,6 +2,8 @@
 // row (direct_stage.h).
 #pragma once
 
+#include <climits>
+
 #include "nodes/psv/device/direct_stage.h"
 
 namespace rimetree::psv::device {
@@ -16,11 +18,21 @@ RT_HD inline TileRotation tile_rotation(int n_tile, int tile) {
   return {(half_tiles < 0 ? -half_tiles : half_tiles) / 2, half_tiles < 0};
 }
 
+/// -x where asked to, by its sign bit: subtractions of doubles would take turns with the sums.
+RT_HD inline double negated_if(bool negative, double x) {
+#ifdef __CUDA_ARCH__
+  return __hiloint2double(__double2hiint(x) ^ (negative ? INT_MIN : 0), __double2loint(x));
+#else
+  return negative ? -x : x;
+#endif
+}
+RT_HD inline float negated_if(bool negative, float x) { return negative ? -x : x; }
+
 /// Phasor in the middle of a tile.
 template <class T, bool kGeneral, int kThreads>
 RT_HD Complex<T> tile_middle(const Staged<T, kGeneral, kThreads>& from, int pair, TileRotation place) {
   const Complex<T> outer = from.outer[place.outer][pair];
-  return from.middle[pair] * Complex<T>{outer.re, place.below ? -outer.im : outer.im};
+  return from.middle[pair] * Complex<T>{outer.re, negated_if(place.below, outer.im)};
 }
 
 /// Phasors at the channels of a tile.
@@ -74,7 +86,7 @@ RT_HD TileArguments tile_arguments(const Staged<T, true, kThreads>& from, int pa
   if (n_tile > 1) {
     const TileRotation place = tile_rotation(n_tile, tile);
     const Complex<double> outer = from.sine_outer[place.outer][pair];
-    middle = middle * (place.below ? conj(outer) : outer);
+    middle = middle * Complex<double>{outer.re, negated_if(place.below, outer.im)};
   }
   const Complex<double> inner = from.sine_inner[pair];
   return {middle * inner, middle * conj(inner), 2 - 4 * inner.im * inner.im};
