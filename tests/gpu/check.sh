@@ -86,9 +86,14 @@ benchmark() {
 profile() {
   command -v ncu >/dev/null || { skip profile "ncu is not there"; return; }
   [[ -x $HERE/gpu_psv_benchmark ]] || { skip profile "there is no benchmark to look at"; return; }
-  # One launch of a kernel for each evaluation, and two evaluations of each case by each method and variant.
-  run profile ncu --clock-control none --set full --kernel-name 'regex:psv_kernel|matrix_kernel' --launch-count 120 \
-    "$HERE/gpu_psv_benchmark" 1000 64 1 64 1
+  # Two launches of each kernel: every case by the direct sum, and the first ones by the matrix product. Where their time
+  # goes, instruction by instruction: ncu --import profile-NAME.ncu-rep --page source --csv.
+  local name
+  for name in Direct Matrix; do
+    run "profile-$name" ncu --clock-control none --set full --kernel-name-base demangled --kernel-name "regex:${name}Kernel" \
+      --launch-count 16 --force-overwrite --export "$RESULTS/profile-$name" "$HERE/gpu_psv_benchmark" 2000 64 2 64 1
+    ncu --import "$RESULTS/profile-$name.ncu-rep" --page details >"$RESULTS/profile-$name.txt" 2>&1 || FAILED=1
+  done
 }
 
 for stage in "${STAGES[@]}"; do

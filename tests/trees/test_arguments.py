@@ -323,7 +323,7 @@ def test_misspelt_arguments_get_the_nearest_name(calls):
 
 
 class ArrayAlias:
-    """As `numpy.typing.NDArray` is from NumPy 2.5 and Python 3.12 on: not an array itself, but what it stands for is."""
+    """As `numpy.typing.NDArray` is from NumPy 2.5 and Python 3.12 on: what it stands for is an array, not it itself."""
 
     __value__ = np.ndarray[tuple[int, ...], np.dtype[typing.TypeVar("Scalar", bound=np.generic)]]
 

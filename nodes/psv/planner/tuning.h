@@ -13,18 +13,19 @@ using namespace matrix;
 
 struct DirectTuning {
   std::int32_t threads = 128;  ///< per block
-  double efficiency = 0.7;     ///< the part of the device's peak that the model of costs is reached with
+  double efficiency = 0.44;    ///< the part of the device's peak that the model of costs is reached with
   bool measured = false;
 };
 struct MatrixTuning {
   std::optional<MatrixVariant> variant;  ///< none: the cheapest by the model
-  double efficiency = 0.6;
+  double efficiency = 0.33;
   bool measured = false;
 };
-/// Of one device; [0] double, [1] single precision.
+/// Of one device; [0] double, [1] single precision. Efficiencies are those that kernels reached on an H200 (26 November
+/// 2026): docs/benchmarks.
 struct DeviceTuning {
-  DirectTuning direct[2];
-  MatrixTuning matrix[2];
+  DirectTuning direct[2] = {{}, {.efficiency = 0.35}};
+  MatrixTuning matrix[2] = {{}, {.variant = {}, .efficiency = 0.18}};
 };
 
 /// Of a device, as the file has it. `warning` says why a file that is there is not used.

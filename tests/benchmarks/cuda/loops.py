@@ -58,10 +58,10 @@ def report(what: str, forest: rt.Forest, iterate, n_iteration: int, work: float)
         up, down = ((after.get(k, 0) - before.get(k, 0)) / n for k in ("bytes_up", "bytes_down"))
         copy = (after.get("copy_seconds", 0) - before.get("copy_seconds", 0)) / n
         print(
-            f"{what + (', first' if first else ''):<44}{1e3 * seconds:10.2f} ms {work / seconds:10.3g}/s; PSV: arithmetic"
-            f" {1e3 * arithmetic:.2f}, needed {1e3 * needed:.2f}, avoidable {1e3 * avoidable:.2f} ms; framework"
-            f" {1e3 * timing.overhead_seconds / n:.2f} ms of {1e3 * timing.total_seconds / n:.2f}; {up:.0f} bytes up,"
-            f" {down:.0f} down, copies {1e3 * copy:.2f} ms",
+            f"{what + (', first' if first else ''):<44}{1e3 * seconds:10.2f} ms {work / seconds:10.3g}/s; PSV: "
+            f"arithmetic {1e3 * arithmetic:.2f}, needed {1e3 * needed:.2f}, avoidable {1e3 * avoidable:.2f} ms;"
+            f" framework {1e3 * timing.overhead_seconds / n:.2f} ms of {1e3 * timing.total_seconds / n:.2f};"
+            f" {up:.0f} bytes up, {down:.0f} down, copies {1e3 * copy:.2f} ms",
             flush=True,
         )
         before = dict(after)
@@ -110,7 +110,7 @@ def gradients(options) -> None:
 
 
 def calibration(options) -> None:
-    """Diagonal gains of all antennas, one for each ten slots, of a model that PSV predicts."""
+    """Diagonal gains of all antennas, constant, of a model that PSV predicts; data without noise."""
     generator = np.random.default_rng(3)
     ns, pairs, cells = observation(options, generator)
     ns.B << rt.Constant(generator.uniform(0.1, 1, options.sources))
@@ -118,10 +118,8 @@ def calibration(options) -> None:
         ns.M(p, q) << rt.PSV(ns.lmn, ns.B, ns.uvw(p, q))
     model = rt.Forest(ns, device=options.device)
     seen = [np.asarray(one.value) for one in model.results([ns.M(p, q).name for p, q in pairs], cells)]
-    gains = 1 + 0.2 * generator.standard_normal((2, options.antennas, 2)) @ np.ones(2) * 0
-    gains = 1 + 0.2 * (
-        generator.standard_normal((options.antennas, 2)) + 1j * generator.standard_normal((options.antennas, 2))
-    )
+    parts = generator.standard_normal((2, options.antennas, 2))
+    gains = 1 + 0.2 * (parts[0] + 1j * parts[1])
     for p in range(options.antennas):
         for k in range(2):
             ns.re(p, k) << rt.Parm(1.0, solvable=True)

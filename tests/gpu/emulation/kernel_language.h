@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -55,6 +56,12 @@ inline double __dmul_rn(double a, double b) { return rimetree::emulation::rounde
 inline float __fadd_rn(float a, float b) { return rimetree::emulation::rounded(a + b); }
 inline float __fmul_rn(float a, float b) { return rimetree::emulation::rounded(a * b); }
 
+/// The halves of a double's bits, and the double that two halves are.
+inline int __double2hiint(double x) { return static_cast<int>(std::bit_cast<std::int64_t>(x) >> 32); }
+inline int __double2loint(double x) { return static_cast<int>(std::bit_cast<std::int64_t>(x)); }
+inline double __hiloint2double(int high, int low) {
+  return std::bit_cast<double>(std::int64_t{high} << 32 | std::int64_t{static_cast<std::uint32_t>(low)});
+}
 /// The number that these bits are.
 inline float __uint_as_float(std::uint32_t bits) {
   float number;

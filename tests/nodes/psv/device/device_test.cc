@@ -70,6 +70,23 @@ TEST(PsvDevice, TakesAnyNumberOfRowsSourcesAndChannels) {
   }
 }
 
+// Threads share the sources of a tile, the more of them the fewer rows, tiles and sources there are.
+TEST(PsvDevice, SharesSourcesAmongThreads) {
+  Devices devices = Devices::chosen();
+  for (const std::size_t n_channel : {1, 12, 64})
+    for (const std::size_t n_source : {127, 128, 300, 517})
+      for (const Polarisation polarisation :
+           {Polarisation::kUnpolarised, Polarisation::kCircular, Polarisation::kGeneral}) {
+        CaseOptions o;
+        o.polarisation = polarisation;
+        o.n_source = n_source, o.n_channel = n_channel;
+        o.n_baseline = 5, o.n_time = 1;
+        check(o, devices);
+        o.smearing = o.gaussians = n_channel == 12;
+        if (o.smearing) check(o, devices);
+      }
+}
+
 TEST(PsvDevice, SumsUnpolarisedSourcesApart) {
   CaseOptions o;
   o.polarisation = Polarisation::kFew;
