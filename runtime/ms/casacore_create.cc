@@ -169,7 +169,7 @@ void fill_rows(MS& set, const MsDescription& description) {
 
 }  // namespace
 
-void write_new_set(const std::string& path, const MsDescription& description) {
+void rimetree_write_new_set(const std::string& path, const MsDescription& description) {
   guarded("creating " + path, [&] {
     casacore::SetupNewTable setup(path, table_description(description), casacore::Table::New);
     bind(setup, description);

@@ -11,8 +11,9 @@ class MeasurementSet;
 
 namespace rimetree::ms {
 
-/// Writes the Measurement Set to a path that does not exist. The description has been checked.
-void write_new_set(const std::string& path, const MsDescription& description);
+/// Writes the Measurement Set to a path that does not exist. The description has been checked. It is in a library of
+/// its own, which create() loads, and where it has no mangled name, so that it can be found.
+extern "C" void rimetree_write_new_set(const std::string& path, const MsDescription& description);
 
 /// Fills all sub-tables of a set just created (casacore_subtables.cc).
 void fill_subtables(casacore::MeasurementSet& set, const MsDescription& description);

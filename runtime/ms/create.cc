@@ -1,6 +1,10 @@
 #include "runtime/ms/create.h"
 
+// Boost.DLL with the standard library's paths: nothing of Boost has to be linked.
+#define BOOST_DLL_USE_STD_FS
 #include <algorithm>
+#include <boost/dll/runtime_symbol_info.hpp>
+#include <boost/dll/shared_library.hpp>
 #include <cmath>
 #include <filesystem>
 
@@ -112,6 +116,20 @@ void check_space(const std::string& path, std::uint64_t needed) {
                 size_text(space.available) + " are free; free some space or make a smaller set");
 }
 
+/// `rimetree_write_new_set`, of the library beside this one, which stays loaded from then on.
+auto* new_set_writer() {
+  static const auto* const library = [] {
+    const auto file = boost::dll::symbol_location(created_bytes).parent_path() / "librimetree_new_sets.so";
+    try {
+      return new boost::dll::shared_library(file, boost::dll::load_mode::rtld_now);
+    } catch (const std::exception& error) {
+      throw MsError("creating a Measurement Set needs " + file.string() +
+                    ", which could not be loaded: " + error.what());
+    }
+  }();
+  return &library->get<decltype(rimetree_write_new_set)>("rimetree_write_new_set");
+}
+
 }  // namespace
 
 std::uint64_t created_bytes(const MsDescription& description) {
@@ -134,7 +152,7 @@ void create(const std::string& path, const MsDescription& description) {
     check_destination(destination, description.overwrite);
     check_space(destination, created_bytes(description));
     fs::remove_all(partial);
-    write_new_set(partial, description);
+    new_set_writer()(partial, description);
     if (fs::exists(destination)) {
       const std::string old = destination + ".replaced";
       fs::remove_all(old);

@@ -47,7 +47,7 @@ PSV_ROOMS = {
 WALLS = {
     r"casacore/": {"runtime/ms"},
     r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
-    r"boost/": {"runtime/core", "runtime/device", "nodes/psv"},
+    r"boost/": {"runtime/core", "runtime/device", "runtime/ms", "nodes/psv"},
     r"hwy/": {
         "runtime/math",
         "runtime/program",
