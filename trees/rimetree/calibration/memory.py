@@ -97,6 +97,8 @@ def memory_need(
         per_cell += 8 * _REAL
         data *= 2  # read again with the residuals
         data += n_baseline * all_slots * plan.n_channel * _LOOKED + min(_RESIDUALS, cells * per_cell)
+    elif robust:  # magnitudes of all data
+        data += n_baseline * all_slots * plan.n_channel * _LOOKED
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
     counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
     sums = _sums(plan, tiles, tree, terms)

@@ -43,6 +43,7 @@ from .terms.terms import Term
 
 _LOOKS = 5  # at residuals, after each of which it is solved again if anything has changed
 _LOOKED_BYTES = 16 << 20  # of residuals at a time
+_STANDING_OUT = 6.0  # standard deviations of magnitudes, in searches for robust fits
 _AHEAD_BYTES = 16 << 20  # chunks up to this are read while the one before is solved
 
 
@@ -96,7 +97,11 @@ class Session:
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
         self._model = model
         self._given = GivenStart(options.start, plan.group)
-        self._search = StartingSearch(plan, model, self.tree, self._terms, self._set, self._held)
+        # What is left out of the fit counts no more in searches; nor does what a robust one hardly looks at.
+        robust = 0.0 if self._weights else _STANDING_OUT * (options.solver.robust_dof > 0)
+        self._searched = DataWeights(plan.group, options.data, robust, "", bands) if robust else self._weights
+        factors = self._searched.factors if self._searched else None
+        self._search = StartingSearch(plan, model, self.tree, self._terms, self._set, self._held, factors)
 
     def _antenna_index(self, name: str | None) -> int | None:
         if name is None:
@@ -143,8 +148,8 @@ class Session:
             known = good if stored is None else count_data(group, self._options.data, stored, magnitudes=False).good
             self._preferred = reference_antenna(known, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
-        if self._weights:
-            self._weights.begin(chunk.slot_s, lambda: self._of_windows(chunk, data))
+        if self._searched:
+            self._searched.begin(chunk.slot_s, lambda: self._of_windows(chunk, data))
         fitted = BestFit(StartingValues({}), None)
         if good.any() and self.tree.solved(reference):  # else nothing is told of any term
             run = functools.partial(self._run, chunk, data, reference)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,12 +99,16 @@ class CoherenceBins:
         return np.searchsorted(self.frequency_edges_hz[1:-1], frequency_hz, side="right")
 
 
+#: [time, channel, 2, 2] of a baseline at these times and frequencies.
+Factors = Callable[[tuple[int, int], NDArray, NDArray], NDArray[np.float64]]
+
+
 class CoherenceReader:
     """Makes the sums of chunks of a Measurement Set; the tree of the model is made once.
 
     `reference`: of baselines to this antenna alone. `apart`: each part of the sky by itself, and not their sum.
     `hands`: which. Data and model are taken so many time slots at a time that they stay within `memory_bytes`, or one.
-    `opened`: the set, if it is open already.
+    `opened`: the set, if it is open already. `factors`: that weights are multiplied with.
     """
 
     def __init__(
@@ -120,8 +124,9 @@ class CoherenceReader:
         memory_bytes: int = SEARCHED_BYTES,
         opened: OpenSet | None = None,
         held: Held | None = None,
+        factors: Factors | None = None,
     ):
-        self._group, self._data, self._which = group, data, hands
+        self._group, self._data, self._which, self._factors = group, data, hands, factors
         self._held = held or Held(group)
         self._pairs = [pair for pair in group.baselines if reference is None or reference in pair]
         self._place = {pair: k for k, pair in enumerate(self._pairs)}
@@ -144,7 +149,7 @@ class CoherenceReader:
         sums = _Sums(len(self._pairs), bins, len(self._which.feeds), self._n_part)
 
         def add_tile(tile: dict, models: KeptValues | ColumnValues) -> None:
-            hands, place_in = _Hands(self._held, self._data, tile, self._which), sums.places(tile)
+            hands, place_in = _Hands(self._held, self._data, tile, self._which, self._factors), sums.places(tile)
             there = [(k, models.place(pair), self._place.get(pair)) for k, pair in enumerate(tile["baselines"])]
             found = np.array([one for one in there if None not in one], np.intp).reshape(-1, 3)
             step = max(1, _AT_A_TIME // max(1, len(tile["time_s"]) * len(tile["frequency_hz"])))
@@ -168,8 +173,8 @@ class CoherenceReader:
 class _Hands:
     """The hands of a tile, without what is held outside the terms that are solved for."""
 
-    def __init__(self, held: Held, data: DataSelection, tile: dict, which: Hands):
-        self._held, self._data, self._tile, self._which = held, data, tile, which
+    def __init__(self, held: Held, data: DataSelection, tile: dict, which: Hands, factors: Factors | None):
+        self._held, self._data, self._tile, self._which, self._factors = held, data, tile, which, factors
         self._circular = which is Hands.CIRCULAR
         self._elements = elements_of(tile)
         self._inverses: dict[int, tuple[NDArray[np.complex128], NDArray[np.bool_]]] = {}
@@ -182,13 +187,18 @@ class _Hands:
         mixed = self._held.outside or self._circular
         feeds = self._which.feeds
         elements = [(i, j, c) for i, j, c in self._elements if mixed or (i, j) in feeds]
-        cells = {(i, j): self._cells(some, c) for i, j, c in elements}
+        cells = {(i, j): self._cells(some, (i, j), c) for i, j, c in elements}
         for hand in feeds if self._circular else [one for one in feeds if one in cells]:
             yield hand, *(self._mixed(cells, some, hand) if mixed else cells[hand])
 
-    def _cells(self, some: NDArray[np.intp], c: int) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
+    def _cells(
+        self, some: NDArray[np.intp], element: tuple[int, int], c: int
+    ) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
         tile = self._tile
         value, weight = tile["columns"][self._data.column][some, ..., c].astype(complex), tile["weight"][some, ..., c]
+        if self._factors is not None:
+            axes = tile["time_s"], tile["frequency_hz"]
+            weight = weight * np.stack([self._factors(tile["baselines"][k], *axes)[..., *element] for k in some])
         good = (tile["flag"][some, ..., c] == 0) & (tile["row"][some] >= 0)[..., None] & (weight > 0)
         good &= np.isfinite(weight) & np.isfinite(value)
         within = within_limits(tile, some, self._data)

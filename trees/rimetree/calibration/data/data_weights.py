@@ -127,15 +127,18 @@ class DataWeights:
 
     def _factor(self, pair: Pair, cells: Cells) -> NDArray[np.float64]:
         """[2, 2, time, channel] on the cells of a request."""
+        return np.moveaxis(self.factors(pair, cells.time_s, cells.freq_hz), (2, 3), (0, 1))
+
+    def factors(self, pair: Pair, time_s: NDArray, frequency_hz: NDArray) -> NDArray[np.float64]:
+        """[time, channel, 2, 2] of a baseline, as far as is known by now; [1, 1, 2, 2] before there is a chunk."""
         out, scale = self._out.get(pair), self._scale.get(pair)
         shape = (len(self._slots), len(self._frequency), 2, 2)
         whole = np.ones(shape) if scale is None else np.broadcast_to(1 / scale, shape)
         if out is not None:
             whole = np.where(out, 0.0, whole)
         if not whole.size:
-            return np.ones((2, 2, 1, 1))
-        at = np.ix_(_nearest(self._slots, cells.time_s), _nearest(self._frequency, cells.freq_hz))
-        return np.moveaxis(whole[at], (2, 3), (0, 1))
+            return np.ones((1, 1, 2, 2))
+        return whole[np.ix_(_nearest(self._slots, time_s), _nearest(self._frequency, frequency_hz))]
 
     def _good(self, tile: dict, k: int) -> NDArray[np.bool_]:
         """[time, channel, 2, 2]: data of a baseline that are solved on, before anything is left out here."""

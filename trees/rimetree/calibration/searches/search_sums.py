@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ms import OpenSet, Tiles
-from ..data.coherence import Coherence, CoherenceBins, CoherenceReader
+from ..data.coherence import Coherence, CoherenceBins, CoherenceReader, Factors
 from ..data.hands import Hands
 from ..model.held import Held
 from ..model.model_trees import SkyPart
@@ -26,10 +26,18 @@ _MOST_BYTES = 256 << 20  # of sums over the data
 
 class SearchSums:
     """Makes the sums of one field and its window or windows. `parts`: of the model, those that terms of directions tell
-    apart."""
+    apart; `factors`: of weights, as of `CoherenceReader`."""
 
-    def __init__(self, plan: GroupPlan, parts: Sequence[SkyPart], tree: SolveTree, opened: OpenSet, held: Held):
-        self._plan, self._tree, self._opened, self._held = plan, tree, opened, held
+    def __init__(
+        self,
+        plan: GroupPlan,
+        parts: Sequence[SkyPart],
+        tree: SolveTree,
+        opened: OpenSet,
+        held: Held,
+        factors: Factors | None = None,
+    ):
+        self._plan, self._tree, self._opened, self._held, self._factors = plan, tree, opened, held, factors
         self.parts = list(parts)
         self._readers: dict[tuple[int | None, bool, Hands], CoherenceReader] = {}
         #: Data of the next chunk, with model columns, that are in memory; None: they are to be read.
@@ -80,6 +88,7 @@ class SearchSums:
                 hands=hands,
                 opened=self._opened,
                 held=self._held,
+                factors=self._factors,
             )
         return self._readers[key]
 

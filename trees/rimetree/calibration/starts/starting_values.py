@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...ms import OpenSet, Tiles
 from ...solving import SolvedParm, SolveReport
-from ..data.coherence import Coherence, CoherenceBins
+from ..data.coherence import Coherence, CoherenceBins, Factors
 from ..data.hands import Hands
 from ..directions.goodness import chi_square_of, freedom_of, is_good
 from ..directions.joint_phases import MOST_ANTENNAS, better_phases
@@ -60,14 +60,22 @@ Run = Callable[[StartingValues, set[str]], SolveReport | None]
 
 
 class StartingSearch:
-    """The search for one field and its window or windows. `wanted`: whether any term is searched for."""
+    """The search for one field and its window or windows. `factors`: of weights, as of `CoherenceReader`; `wanted`:
+    whether any term is searched for."""
 
     def __init__(
-        self, plan: GroupPlan, model: Model, tree: SolveTree, terms: Sequence[Term], opened: OpenSet, held: Held
+        self,
+        plan: GroupPlan,
+        model: Model,
+        tree: SolveTree,
+        terms: Sequence[Term],
+        opened: OpenSet,
+        held: Held,
+        factors: Factors | None = None,
     ):
         self._plan, self._tree = plan, tree
         self._parts = model.parts([*(term.per for term in terms), *held.pers])
-        self._sums = SearchSums(plan, self._parts, tree, opened, held)
+        self._sums = SearchSums(plan, self._parts, tree, opened, held, factors)
         each = [term for term in terms if term.per is not None]
         self._whole = WholeSkySearch(plan, terms)
         self._intervals = IntervalSearch(plan, self._whole.any_phase)
