@@ -113,6 +113,14 @@ def test_where_reports_cannot_be_written_nothing_is_solved(command, kat7, sky_fi
     for words in (["image", kat7, "-o"], ["simulate", kat7, "--sky", sky_file, "--report"]):
         assert "there is no folder" in command(*words, tmp_path / "none" / "r.png", code=1).stderr
     assert not list(tmp_path.glob("s.h5*")) and not list(tmp_path.glob(".*"))
+    # Solutions as well: it named a temporary file. And what a number should be is said in plain words.
+    missing = tmp_path / "none" / "s.h5"
+    done = command(*what[:-1], missing, code=1)
+    assert done.stderr.splitlines()[-1] == f"error: {missing}: there is no folder to write this file to"
+    done = command(*what[:-1], tmp_path / "t.h5", "--start", tmp_path / "r.txt", code=1)
+    assert done.stderr.splitlines()[-1].endswith("r.txt: this is a folder, not a file of solutions")
+    for option, kind in (("--flag-data", "number"), ("--iterations", "whole number")):
+        assert f"is not a valid {kind}." in command(*what, option, "many", code=2).stderr
 
 
 def test_where_flags_cannot_be_saved_nothing_is_solved(command, kat7, sky_file, tmp_path):

@@ -23,6 +23,7 @@ from typing import IO
 import numpy as np
 
 from ..arguments import checked
+from ..whole_file import require_place
 from .errors import CalibrationError
 
 _ENDING = ".progress"
@@ -66,6 +67,7 @@ class ProgressFile:
                         os.unlink(self.path)
 
     def _opened(self) -> IO[bytes]:
+        require_place(self.path.removesuffix(_ENDING))
         try:
             return open(self.path, "ab")
         except OSError as problem:

@@ -10,6 +10,7 @@ import click
 from .bench_calibrate import command as calibrate
 from .errors import Failed
 from .output import log
+from .quantities import Count, Number
 from .selection import threads_option
 
 
@@ -34,7 +35,7 @@ command.add_command(calibrate)
 @click.option("--list", "list_only", is_flag=True, help="List the cases and stop.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0.01),
+    type=Number(min=0.01),
     default=2.0,
     show_default=True,
     help="Time per case, about; figures of longer runs are steadier.",
@@ -97,12 +98,8 @@ def psv(quick, filters, names, list_only, seconds, threads, json_file, plot, com
     "--filter", "parts", multiple=True, metavar="PART", help="Only cases whose name has this part; may be repeated."
 )
 @click.option("--list", "list_only", is_flag=True, help="List the cases and stop.")
-@click.option(
-    "--seconds", type=click.FloatRange(min=0.01), default=1.0, show_default=True, help="Time per case, about."
-)
-@click.option(
-    "--sources", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of sources of the skies."
-)
+@click.option("--seconds", type=Number(min=0.01), default=1.0, show_default=True, help="Time per case, about.")
+@click.option("--sources", type=Count(min=1), default=1000, show_default=True, help="Number of sources of the skies.")
 @click.option(
     "--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with machine and date."
 )
@@ -191,7 +188,7 @@ def _tree_line(measured) -> str:
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=0.5,
     show_default=True,
     help="Time per variant, about; figures of longer runs are steadier.",
@@ -231,7 +228,7 @@ def tune(devices, seconds) -> None:
 @click.option(
     "--inputs",
     multiple=True,
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     metavar="N",
     default=(64, 256, 1024),
     show_default=True,
@@ -239,9 +236,7 @@ def tune(devices, seconds) -> None:
 )
 @click.option("--format", "formats", multiple=True, default=("chime", "int8"), show_default=True, help="Sample format.")
 @click.option("--strategy", default="automatic", show_default=True, help="As rt.correlate has it.")
-@click.option(
-    "--seconds", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Time per case, about."
-)
+@click.option("--seconds", type=Number(min=0.01), default=2.0, show_default=True, help="Time per case, about.")
 @click.option("--chain", is_flag=True, help="Instead, channeliser and products of the MWA-32T against real time.")
 @click.option("--device", default="none", show_default=True, help="E.g. cuda:0; samples go there from a file.")
 @threads_option

@@ -10,16 +10,17 @@ import click
 
 from .errors import Failed
 from .output import log, table
+from .quantities import Count
 from .selection import threads_option
 
 
 @click.command("calibrate")
-@click.option("--antennas", type=click.IntRange(3, 64), default=64, show_default=True, help="Of MeerKAT.")
-@click.option("--channels", type=click.IntRange(min=1), default=64, show_default=True, help="Of 200 kHz.")
-@click.option("--slots", type=click.IntRange(min=1), default=60, show_default=True, help="Of 8 s.")
-@click.option("--sources", type=click.IntRange(min=1), default=20, show_default=True, help="Of the sky model.")
+@click.option("--antennas", type=Count(3, 64), default=64, show_default=True, help="Of MeerKAT.")
+@click.option("--channels", type=Count(min=1), default=64, show_default=True, help="Of 200 kHz.")
+@click.option("--slots", type=Count(min=1), default=60, show_default=True, help="Of 8 s.")
+@click.option("--sources", type=Count(min=1), default=20, show_default=True, help="Of the sky model.")
 @click.option("--interval", type=(int, int), default=(10, 8), show_default=True, help="Slots and channels of a gain.")
-@click.option("--repeat", type=click.IntRange(min=1), default=2, show_default=True, help="Runs; the quickest counts.")
+@click.option("--repeat", type=Count(min=1), default=2, show_default=True, help="Runs; the quickest counts.")
 @click.option("--program", "names", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
 @threads_option
 @click.option(

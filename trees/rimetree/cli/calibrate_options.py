@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from .quantities import Quantity
+from .quantities import Count, Number, Quantity
 from .selection import NAMES
 from .with_options import with_options
 
@@ -22,20 +22,20 @@ def solver_options(function):
         click.option("--uvmax", type=_LENGTH, help="Solve on baselines up to this length, e.g. 5km."),
         click.option(
             "--min-fraction",
-            type=click.FloatRange(min=0, max=1),
+            type=Number(min=0, max=1),
             default=0.0,
             help="Flag solutions of which less than this fraction of the data is good.",
         ),
         click.option(
             "--flag-solutions",
-            type=click.FloatRange(min=0, min_open=True),
+            type=Number(min=0, min_open=True),
             metavar="SIGMA",
             help="Flag solutions that stand out by more than so many standard deviations (by the median of magnitudes) "
             "from the median of their antenna: amplitudes, delays, TEC, rotations.",
         ),
         click.option(
             "--flag-data",
-            type=click.FloatRange(min=0, min_open=True),
+            type=Number(min=0, min_open=True),
             metavar="SIGMA",
             help="Leave out visibilities that stand out by more than so many standard deviations (by medians, for each "
             "baseline and correlation): before, by their magnitude, then by residuals, until no more are found. FLAG "
@@ -49,12 +49,12 @@ def solver_options(function):
         ),
         click.option(
             "--robust",
-            type=click.FloatRange(min=0, max=1e6, min_open=True, max_open=True),
+            type=Number(min=0, max=1e6, min_open=True, max_open=True),
             metavar="DOF",
             help="Student's t with so many degrees of freedom (2 to 5 are usual): outliers do no harm.",
         ),
         click.option(
-            "--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="Steps of a fit, at most."
+            "--iterations", type=Count(min=1), default=100, show_default=True, help="Steps of a fit, at most."
         ),
         click.option(
             "--scale-errors", is_flag=True, help="Scale errors by what the residuals say of the noise, not the weights."

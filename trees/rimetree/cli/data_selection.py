@@ -8,7 +8,7 @@ import re
 
 import click
 
-from .quantities import ANGLE, DEC, DURATION, FREQUENCY, RA
+from .quantities import ANGLE, DEC, DURATION, FREQUENCY, RA, Number
 from .selection import NAMES, NUMBERS, chosen_fields
 from .with_options import with_options
 
@@ -104,7 +104,7 @@ def averaging_options(function):
         ),
         click.option(
             "--average-loss",
-            type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+            type=Number(min=0, max=1, min_open=True, max_open=True),
             metavar="FRACTION",
             help="Solve on means over as many slots and channels of each baseline as lose at most this part of the "
             "amplitude of a source, e.g. 0.01: short baselines are averaged more than long ones, none over the ends of "

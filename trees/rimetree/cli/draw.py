@@ -6,6 +6,7 @@ import click
 
 from .errors import Failed
 from .output import log
+from .quantities import Count
 from .trees import forest_options, forests
 
 
@@ -15,7 +16,7 @@ from .trees import forest_options, forests
 @click.option("--root", metavar="NODE", help='Only this node and what is below it, e.g. "V:0:1".')
 @click.option(
     "--max-nodes",
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     default=150,
     show_default=True,
     help="Larger forests are drawn by batch: nodes of one class that are evaluated together.",

@@ -6,7 +6,7 @@ import click
 
 from ..machine import size_text
 from .output import table
-from .quantities import BYTES
+from .quantities import BYTES, Count
 from .selection import accuracy_options, as_written_option, threads_option
 from .trees import forest_options, forests
 
@@ -19,15 +19,13 @@ _BYTES_PER_SECOND = 3.0e8
 @forest_options
 @accuracy_options
 @as_written_option
+@click.option("--time-slots", type=Count(min=1), help="Time slots that are evaluated together; default: at most 64.")
 @click.option(
-    "--time-slots", type=click.IntRange(min=1), help="Time slots that are evaluated together; default: at most 64."
-)
-@click.option(
-    "--channels", type=click.IntRange(min=1), help="Number of channels; default: those of the Measurement Set, else 1."
+    "--channels", type=Count(min=1), help="Number of channels; default: those of the Measurement Set, else 1."
 )
 @click.option("--memory", type=BYTES, help="Memory for results, e.g. 4GiB; default: half of the memory that is free.")
 @threads_option
-@click.option("--limit", type=click.IntRange(min=1), default=60, show_default=True, help="How many batches to list.")
+@click.option("--limit", type=Count(min=1), default=60, show_default=True, help="How many batches to list.")
 def command(time_slots, channels, memory, threads, limit, precision, tolerance, **which) -> None:
     """Show the plan of a forest: of a tree script, or the ready-made tree of a sky model on a Measurement Set.
 

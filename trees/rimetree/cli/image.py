@@ -10,7 +10,7 @@ import click
 from .data_selection import channels_option, check_rows, chosen_rows, rows_options
 from .models import read_sky, sky_options
 from .output import log, table
-from .quantities import ANGLE, dec_text, frequency_text, ra_text
+from .quantities import ANGLE, Count, Number, dec_text, frequency_text, ra_text
 from .selection import centre_option, require_ms, require_places, threads_option, warn_of_directions
 
 _MAX_PSF_SIZE = 2048
@@ -28,9 +28,7 @@ _MAX_PSF_SIZE = 2048
     help=".png or .fits; may be repeated.",
 )
 @click.option("--column", default="DATA", show_default=True, help="Column to image.")
-@click.option(
-    "--size", type=click.IntRange(32, 32768), default=512, show_default=True, help="Number of pixels per side, even."
-)
+@click.option("--size", type=Count(32, 32768), default=512, show_default=True, help="Number of pixels per side, even.")
 @click.option(
     "--scale",
     type=ANGLE,
@@ -38,7 +36,7 @@ _MAX_PSF_SIZE = 2048
 )
 @click.option(
     "--robust",
-    type=click.FloatRange(-2, 2),
+    type=Number(-2, 2),
     help="Briggs weighting, from -2 (uniform) to 2 (natural); default: natural.",
 )
 @sky_options(required=False)

@@ -7,7 +7,7 @@ import math
 import click
 
 from ..machine import size_text
-from .quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, HourAngle, utc_text
+from .quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, Count, HourAngle, utc_text
 
 
 def _list_telescopes(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -104,7 +104,7 @@ class _Window(click.ParamType):
     type=BANDWIDTH,
     help="Width of all channels together; negative: channels descend; default: the telescope's.",
 )
-@click.option("--channels", type=click.IntRange(min=1), default=64, show_default=True, help="Number of channels.")
+@click.option("--channels", type=Count(min=1), default=64, show_default=True, help="Number of channels.")
 @click.option(
     "--spw",
     type=_Window(),

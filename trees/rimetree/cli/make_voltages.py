@@ -10,7 +10,7 @@ import numpy as np
 from .errors import Failed
 from .models import read_sky, sky_options
 from .output import log, progress
-from .quantities import DURATION, FLUX
+from .quantities import DURATION, FLUX, Count, Number
 from .voltage_options import recorded, recording_options
 
 
@@ -22,13 +22,11 @@ from .voltage_options import recorded, recording_options
 @click.option(
     "--noise", type=FLUX, default=0.0, metavar="FLUX", help="Receiver noise of each input (SEFD): Jy, kJy; bare: Jy."
 )
-@click.option(
-    "--channels", type=click.IntRange(min=1), default=1, show_default=True, help="Already channelised, where several."
-)
-@click.option("--receivers", type=click.IntRange(min=1), default=4, show_default=True, help="Files of order groups.")
+@click.option("--channels", type=Count(min=1), default=1, show_default=True, help="Already channelised, where several.")
+@click.option("--receivers", type=Count(min=1), default=4, show_default=True, help="Files of order groups.")
 @click.option(
     "--rms",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     help="Of each number, in least significant bits; default: the best.",
 )
 @click.option(

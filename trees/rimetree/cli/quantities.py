@@ -10,6 +10,18 @@ import click
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z\"']*)\s*")
 
 
+class Number(click.FloatRange):
+    """A number within limits."""
+
+    name = "number"
+
+
+class Count(click.IntRange):
+    """A whole number within limits."""
+
+    name = "whole number"
+
+
 class Quantity(click.ParamType):
     """A number with one of the given units (name: factor); a bare number has the factor `bare`. `positive`: no negative
     one is taken, and 0 only if `zero`."""

@@ -11,7 +11,7 @@ import click
 
 from .errors import Failed
 from .output import log
-from .quantities import BYTES, DEC, DURATION, RA
+from .quantities import BYTES, DEC, DURATION, RA, Count, Number
 
 
 class Names(click.ParamType):
@@ -78,7 +78,7 @@ def evaluation_options(function: Callable) -> Callable:
     """--precision, --tolerance, --device, --threads, --memory and --time-slots."""
     function = click.option(
         "--time-slots",
-        type=click.IntRange(min=1),
+        type=Count(min=1),
         help="Time slots that are read and evaluated together; default: as many as fit into memory, at most 64.",
     )(function)
     function = click.option(
@@ -108,7 +108,7 @@ def threads_option(function: Callable) -> Callable:
     """--threads."""
     return click.option(
         "--threads",
-        type=click.IntRange(min=1),
+        type=Count(min=1),
         help="Number of threads; default: the environment variable RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else "
         "one for each core that this process may use.",
     )(function)
@@ -118,7 +118,7 @@ def accuracy_options(function: Callable) -> Callable:
     """--precision and --tolerance."""
     function = click.option(
         "--tolerance",
-        type=click.FloatRange(min=1e-12, max=1, max_open=True),
+        type=Number(min=1e-12, max=1, max_open=True),
         help="Largest error that visibilities may have, as a fraction of the total flux. The cheapest method that "
         "keeps to it is used. Default: 1e-12 for double precision, 1e-6 for single.",
     )(function)
@@ -201,7 +201,7 @@ def verify_option(function: Callable) -> Callable:
     """--verify."""
     return click.option(
         "--verify",
-        type=click.IntRange(min=0),
+        type=Count(min=0),
         default=0,
         metavar="N",
         help="Compute N visibilities of each batch of PSV nodes again in extended precision; report the largest error.",

@@ -12,7 +12,7 @@ from ..sky.source import PROFILES
 from .errors import Failed
 from .models import patch_option, read_sky
 from .output import log, table
-from .quantities import FLUX, FREQUENCY, dec_text, frequency_text, ra_text
+from .quantities import FLUX, FREQUENCY, Count, dec_text, frequency_text, ra_text
 
 _FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"])
 _WRITABLE = click.Choice(["bbs", "wsclean"])
@@ -34,7 +34,7 @@ def command() -> None:
 @patch_option
 @click.option(
     "--limit",
-    type=click.IntRange(min=0),
+    type=Count(min=0),
     default=50,
     show_default=True,
     help="How many sources to list, the brightest first.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from .quantities import DEC, DURATION, FREQUENCY, RA
+from .quantities import DEC, DURATION, FREQUENCY, RA, Count, Number
 from .with_options import with_options
 
 if TYPE_CHECKING:
@@ -80,22 +80,22 @@ def channel_options(function):
     """What becomes of the samples: inputs, channels, rounding, integrations."""
     return with_options(
         function,
-        click.option("--feeds", type=click.IntRange(1, 2), default=2, show_default=True, help="Inputs of an antenna."),
+        click.option("--feeds", type=Count(1, 2), default=2, show_default=True, help="Inputs of an antenna."),
         click.option(
             "--file-channels",
-            type=click.IntRange(min=1),
+            type=Count(min=1),
             default=1,
             show_default=True,
             help="That FILE has already.",
         ),
         click.option(
             "--channels",
-            type=click.IntRange(min=0),
+            type=Count(min=0),
             help="To make; 0: none are made. Default: 128, or 0 where FILE has several.",
         ),
         click.option(
             "--taps",
-            type=click.IntRange(min=1),
+            type=Count(min=1),
             default=1,
             show_default=True,
             help="More than 1: a polyphase filter bank.",
@@ -114,7 +114,7 @@ def channel_options(function):
         ),
         click.option(
             "--gain",
-            type=click.FloatRange(min=0, min_open=True),
+            type=Number(min=0, min_open=True),
             help="Of rounding; default: 4 for 4 and 5 bits, else 1.",
         ),
         click.option(

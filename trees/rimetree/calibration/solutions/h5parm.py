@@ -132,6 +132,8 @@ def read_h5parm(path: str | os.PathLike) -> list[Solutions]:
     path = os.fspath(path)
     if not os.path.exists(path):
         raise FileNotFoundError(2, "there is no such file", path)
+    if os.path.isdir(path):
+        raise IsADirectoryError(21, "this is a folder, not a file of solutions", path)
     try:
         file = h5py.File(path, "r")
     except OSError as problem:
