@@ -50,6 +50,10 @@ def test_chain_with_transfer_and_reports(command, tmp_path):
     for k, flux in enumerate((10, 2)):
         (tile,) = rt.ms.tiles(path, ["CORRECTED_DATA"], field_id=k)
         np.testing.assert_allclose(np.abs(tile["columns"]["CORRECTED_DATA"][..., 0]), flux, rtol=1e-4)
+    # What no solution can carry is found out before anything is solved.
+    terms = ["--in-turn", "--term", "K: delay", "--term", "G: diag, on FLUX", "--term", "D: leakage"]
+    done = command("calibrate", path, *files, *terms, *transfer[:2], "--out", tmp_path / "no.h5", code=1)
+    assert "no term of the whole sky has amplitudes both there" in done.stderr and "[1/" not in done.stderr
     held = tmp_path / "again.h5"
     command("calibrate", path, *files, "--hold", out, "--term", "P: phase", "--out", held, "--field", "PHASE")
     (found,) = calibration.read_h5parm(held)

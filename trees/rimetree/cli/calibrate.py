@@ -131,7 +131,7 @@ def command(ms, terms, out, **given):
     )
     stages = calibration.plan_stages(ms, parsed, options, model, summary=summary)
     plans = [plan for stage in stages for plan in stage.plans]
-    _require_reference(fields["flux_from"], plans)
+    _require_reference(fields["flux_from"], stages)
     if given["from_field"]:
         solved = {plan.group.field_id for plan in plans}
         require_from_field(fields["from_field"], solved, [one for held in options.held for one in held.terms])
@@ -276,15 +276,20 @@ def _check_usage(given: dict, out: str, applies: bool) -> None:
         raise click.UsageError("--flux-from takes one field")
 
 
-def _require_reference(flux_from, plans) -> None:
-    fields = sorted({plan.group.field_id for plan in plans})
+def _require_reference(flux_from, stages) -> None:
+    """Raises where a flux scale cannot go from one field to others, whatever is found."""
+    from rimetree import calibration
+
     if flux_from is None:
         return
+    terms_of = [(stage.terms, {plan.group.field_id for plan in stage.plans}) for stage in stages]
+    fields = sorted(set().union(*(own for _, own in terms_of)))
     if len(flux_from) != 1 or flux_from[0] not in fields or len(fields) < 2:
         raise Failed(
             f"--flux-from {', '.join(map(str, flux_from))}: the flux scale goes from one field that is solved on to "
             f"others that are; solved on are the fields {', '.join(map(str, fields))}"
         )
+    calibration.require_amplitudes(terms_of, flux_from[0])
 
 
 def _by_model(model, plans):

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arguments import checked
 from ..errors import CalibrationError
+from ..terms.terms import Term
 from .solutions import Solutions
 from .term_solutions import TermSolutions
 
@@ -53,11 +54,27 @@ def transfer_flux_scale(sets: Sequence[Solutions], reference_field: int) -> tupl
         new = _scaled(term, found)
         scaled.append(replace(solutions, terms=tuple(new if one is term else one for one in solutions.terms)))
     if not ratios:
-        raise CalibrationError(
-            f"the flux scale of field {reference_field} cannot be transferred: no term of the whole sky has amplitudes "
-            "both there and on another field; solve one (diag, scalar, amplitude or full) on all calibrators"
-        )
+        raise _no_amplitudes(reference_field)
     return scaled, ratios
+
+
+@checked
+def require_amplitudes(terms_of: Sequence[tuple[Sequence[Term], set[int]]], reference_field: int) -> None:
+    """Raises `CalibrationError` where none of the terms that are solved for on the same fields (FIELD_IDs) can carry a
+    flux scale from one field to another: before anything is solved."""
+    for terms, fields in terms_of:
+        if reference_field in fields and len(fields) > 1:
+            for term in terms:
+                if term.per is None and "amplitude" in term.kind.quantities and term.kind.name != "leakage":
+                    return
+    raise _no_amplitudes(reference_field)
+
+
+def _no_amplitudes(reference_field: int) -> CalibrationError:
+    return CalibrationError(
+        f"the flux scale of field {reference_field} cannot be transferred: no term of the whole sky has amplitudes "
+        "both there and on another field; solve one (diag, scalar, amplitude or full) on all calibrators"
+    )
 
 
 def _amplitude_term(term: TermSolutions, reference_field: int) -> TermSolutions | None:
