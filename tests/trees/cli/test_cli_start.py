@@ -1,6 +1,8 @@
 """The command line as a whole: help, versions, quantities, exit statuses."""
 
+import importlib
 import math
+import re
 import subprocess
 import time
 
@@ -33,6 +35,15 @@ def test_help_imports_nothing_heavy(process):
 @pytest.mark.parametrize("name", [*_COMMANDS, "sky show", "sky convert"])
 def test_every_command_explains_itself(command, name):
     assert "Usage: rimetree" in command(*name.split(), "--help").stdout
+
+
+@pytest.mark.parametrize("name", ["calibrate", "apply"])
+def test_every_option_has_its_section(command, name):
+    said = command(name, "--help").stdout
+    assert "Other options" not in said and "The run:" in said
+    module = importlib.import_module(f"rimetree.cli.{name}")
+    options = [one.opts[-1] for one in module.command.params if isinstance(one, click.Option)]
+    assert [option for option in options if len(re.findall(rf"^  {option}(?: [A-Z[]|  |$)", said, re.M)) != 1] == []
 
 
 def test_version(command):

@@ -9,6 +9,7 @@ from .data_selection import check_rows, chosen_rows, rows_options
 from .errors import Failed, NothingUsable
 from .models import model_column_option, of_patches, read_model, sky_options
 from .output import log, table
+from .sections import Sectioned
 from .selection import (
     NAMES,
     centre_option,
@@ -50,7 +51,7 @@ def solutions_options(function):
     )(function)
 
 
-@click.command("apply")
+@click.command("apply", cls=Sectioned)
 @click.argument("ms", type=click.Path())
 @click.option(
     "--solutions",

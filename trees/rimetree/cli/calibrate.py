@@ -25,6 +25,7 @@ from .errors import Failed, Interrupted, NothingUsable
 from .models import model_column_option, read_models, sky_options, warn_of_sky
 from .output import log
 from .residual_output import report_option, write_reports
+from .sections import Sectioned
 from .selection import (
     centre_option,
     check_output,
@@ -40,7 +41,7 @@ from .settings import settings_option
 from .weights import check_weights, weights_option, write_weights
 
 
-@click.command("calibrate")
+@click.command("calibrate", cls=Sectioned)
 @click.argument("ms", type=click.Path())
 @click.option(
     "--term",
