@@ -53,6 +53,15 @@ def test_data_and_results_are_those_of_the_largest_chunk(needs):
     assert one.total == one.data + one.results + one.equations
 
 
+def test_what_is_read_ahead_counts(needs):
+    """Averaged chunks are small enough to be read while others are solved; they were not in the estimate."""
+    averaged = {"selection": rt.ms.Selection(average_slots=4)}
+    one, several = (needs(64, 2000, term, **averaged) for term in ("G: diag", "G: diag, 16slots"))
+    stored = 21 * 16 * 2000 * 52
+    assert several.data == stored // 4 and several.reading == min(32 << 20, stored) + several.data
+    assert one.reading < several.reading  # of a single chunk it is over before results are there
+
+
 def test_what_is_held_counts(tmp_path):
     """In turn, a gain is held while leakages are solved for: matrices of antennas, and products on baselines."""
     path = str(tmp_path / "a.ms")

@@ -22,6 +22,7 @@ from .terms.terms import Term, has_amplitude
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
 _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
 _MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
+AHEAD_BYTES = 16 << 20  # chunks up to this are read while the one before is solved
 SMALL_BYTES = 32 << 20  # what passes by: parts of arrays that are converted, and the like
 _PORTION = 4 << 20  # of results at a time, where none are looked at again
 _AT_ONCE = 512 << 20  # of data: more is read in parts, which costs no more where it is looked at once
@@ -111,7 +112,8 @@ def memory_need(
     equations = _matrices(list(tiles.values()), list(counts.values())) + sums
     search = _search_bytes(plan, all_slots, tree, terms, held, in_memory=slots == all_slots)
     reading = _reading_bytes(plan, slots, tree.n_column)
-    if plan.averaging is None or len(plan.chunks) == 1:  # that is over before results and equations are there
+    ahead = plan.averaging is not None or is_read_ahead(plan, all_slots, tree.n_column)
+    if len(plan.chunks) == 1 or not ahead:  # that is over before results and equations are there
         reading = max(0, reading - results - equations)
     return MemoryNeed(data, results, equations, slots, all_slots, search, reading)
 
@@ -145,6 +147,11 @@ def data_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
     return int(data * (1 + largest / plan.n_channel))  # windows are read one by one beside all of them
 
 
+def is_read_ahead(plan: GroupPlan, slots: int, n_column: int) -> bool:
+    """Whether a chunk of so many time slots is read while the one before is solved."""
+    return data_bytes(plan, slots, n_column) < AHEAD_BYTES
+
+
 def _stored_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
     """The same as they are stored."""
     cells = len(plan.group.baselines) * slots * plan.n_channel
@@ -156,8 +163,11 @@ def _reading_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
     if _left_by_averaging(plan) == 1.0:
         return 0
     part = min(_PART, _stored_bytes(plan, slots, n_column))
-    if plan.averaging is None or len(plan.chunks) == 1:
+    if len(plan.chunks) == 1:
         return part
+    if plan.averaging is None:
+        ahead = is_read_ahead(plan, slots, n_column)
+        return part + ahead * data_bytes(plan, slots, n_column)
     # Tiles of a chunk are of several sizes: arrays of the last chunk are there beside those of the next one.
     return min(_SPARE, part + 2 * data_bytes(plan, slots, n_column))
 

@@ -19,7 +19,7 @@ from .data.baseline_averaging import cells_averaged
 from .data.data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data.data_weights import DataWeights
 from .errors import CalibrationError
-from .memory import check_memory, data_bytes
+from .memory import AHEAD_BYTES, check_memory, is_read_ahead
 from .model.held import Held
 from .model.models import Model
 from .model.predicted_tiles import KeptTiles, slots_within
@@ -44,7 +44,6 @@ from .terms.terms import Term
 _LOOKS = 5  # at residuals, after each of which it is solved again if anything has changed
 _LOOKED_BYTES = 16 << 20  # of residuals at a time
 _STANDING_OUT = 6.0  # standard deviations of magnitudes, in searches for robust fits
-_AHEAD_BYTES = 16 << 20  # chunks up to this are read while the one before is solved
 
 
 class Session:
@@ -231,7 +230,7 @@ class Session:
         """The data of a chunk, window by window; `rows`: options that choose and average them (None: the group's)."""
         some = min(len(chunk.slot_s), self.need.slots)
         if rows is not None:  # beside which others are in memory
-            some = min(some, slots_within(self.plan.group, 0, _AHEAD_BYTES))
+            some = min(some, slots_within(self.plan.group, 0, AHEAD_BYTES))
         options = {**(rows or self.plan.group.selection), "time_range_s": self._span(chunk), "time_slots": some}
         return tiles(self._set, [self._options.data.column], **options)
 
@@ -264,7 +263,7 @@ class Session:
         """Begin to read a chunk while another is solved, if it is small."""
         if number >= len(self.plan.chunks):
             return
-        if data_bytes(self.plan, len(self.plan.chunks[number].slot_s), self.tree.n_column) < _AHEAD_BYTES:
+        if is_read_ahead(self.plan, len(self.plan.chunks[number].slot_s), self.tree.n_column):
             self._ahead = (number, self._tiles(number))
             self._ahead[1].begin()
 
