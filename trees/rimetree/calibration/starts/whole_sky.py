@@ -19,6 +19,8 @@ from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term
 
 GAINS = ("scalar", "diag", "full")
+#: Kinds of terms that bring what one feed receives into the other.
+MIXING = ("full", "leakage", *ROTATIONS)
 _OUTSIDE = ("scalar", "diag", "phase")  # of a rotation, which is searched for with them
 _ORIGINS = 3  # of a fringe fit
 _PASSES = 3  # of angles and gains outside of them
@@ -61,10 +63,14 @@ class WholeSkySearch:
         self._outside = others if rotations and outside and not alike else []
         self._rotation = rotations if alike or self._outside else []
         self._besides = bool(others)
+        mixing = [term for term in terms if term.kind.name in MIXING]
+        apart = [term for term in terms if len(term.elements) == 2 and term not in mixing]
+        # Rotations with what they are searched with are not meant.
+        self._mixed = len(mixing) > 1 or bool(mixing and apart and mixing != self._rotation)
         self._single = [] if self._outside else self._single
         self._phases_beside_band = [] if self._outside or not self._band else among[:1]
-        apart = [t for t in (self._pair or self._single) if t.kind.name in SEARCHED and len(t.elements) == 2]
-        self._of_feeds = apart if all_hands and not self._rotation else []
+        of_feeds = [t for t in (self._pair or self._single) if t.kind.name in SEARCHED and len(t.elements) == 2]
+        self._of_feeds = of_feeds if all_hands and not self._rotation else []
         #: Of which there are any.
         self.terms = [*self._pair, *self._single, *self._phases_beside_band, *self._rotation, *self._outside]
         #: In whose intervals sums are made: within these phases stay what they are.
@@ -73,9 +79,11 @@ class WholeSkySearch:
     @property
     def in_doubt(self) -> bool:
         """Whether a fit from here may end in a minimum that is not the lowest: a rotation that is not searched for, or
-        inside of several gains, a delay and a TEC beside a bandpass."""
+        inside of several gains, a delay and a TEC together, a delay or a TEC beside several bandpasses, what mixes feeds
+        beside others that do or that treat feeds differently."""
         unsearched = any(term not in self.terms for term in self._rotations)
-        return unsearched or len(self._outside) > 1 or bool(self._pair and self._band)
+        beside_bands = len(self._band) > 1 and bool(self._single)
+        return unsearched or len(self._outside) > 1 or bool(self._pair) or beside_bands or self._mixed
 
     @property
     def hands(self) -> Hands:
