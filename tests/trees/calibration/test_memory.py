@@ -115,6 +115,16 @@ def test_what_is_too_much_is_refused(needs):
         needs(8, 16, "G: diag", memory_bytes=need.equations)
 
 
+def test_equations_that_the_solver_refuses_are_refused_before_it_is_searched(needs, monkeypatch):
+    """The Solver has half of the memory that is free for them: 166 MB of 280 MiB had been refused after the search."""
+    monkeypatch.setattr("rimetree.calibration.memory.free_memory_bytes", lambda: 280 << 20)
+    terms = "K: delay, 1slot", "B: diag, 1chan"
+    with pytest.raises(CalibrationError, match="at once takes equations of"):
+        needs(60, 64, *terms)
+    monkeypatch.setattr("rimetree.calibration.memory.free_memory_bytes", lambda: 400 << 20)
+    assert needs(60, 64, *terms).matrices == pytest.approx(166e6, rel=0.1)
+
+
 def test_the_whole_command_stays_within_memory(needs, monkeypatch):
     """What the process has already is a part of it, and data that are looked at once are not all kept."""
     monkeypatch.setattr(calibration.memory, "resident_bytes", lambda: 150 << 20)  # it changes from call to call

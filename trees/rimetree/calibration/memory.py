@@ -24,6 +24,7 @@ _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
 _MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
 AHEAD_BYTES = 16 << 20  # chunks up to this are read while the one before is solved
 SMALL_BYTES = 32 << 20  # what passes by: parts of arrays that are converted, and the like
+_MORE_THAN_HELD = 1.1  # what is counted of unknowns, over those that are solved for at least
 _PORTION = 4 << 20  # of results at a time, where none are looked at again
 _AT_ONCE = 512 << 20  # of data: more is read in parts, which costs no more where it is looked at once
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
@@ -42,6 +43,7 @@ class MemoryNeed:
     sums over the data. `search`: of what is looked at for starting values, before results and equations are there.
     `reading`: of what averaged data are made of, as far as it is more than what is there later, and of arrays that wait
     for the next ones.
+    `matrices`: of `equations`, what is of the unknowns alone, however few slots are in memory.
     `slots`: time slots that are in memory at a time, of so many (`all_slots`) in the chunk."""
 
     data: int
@@ -51,6 +53,7 @@ class MemoryNeed:
     all_slots: int = 1
     search: int = 0
     reading: int = 0
+    matrices: int = 0
 
     @property
     def total(self) -> int:
@@ -109,13 +112,14 @@ def memory_need(
         if results > kept:
             results = max(min(budget // 8, _PORTION), results // n_baseline)
     results += len(plan.group.antennas) * slots * plan.n_channel * of_antenna
-    equations = _matrices(list(tiles.values()), list(counts.values())) + sums
+    matrices = _matrices(list(tiles.values()), list(counts.values()))
+    equations = matrices + sums
     search = _search_bytes(plan, all_slots, tree, terms, held, in_memory=slots == all_slots)
     reading = _reading_bytes(plan, slots, tree.n_column)
     ahead = plan.averaging is not None or is_read_ahead(plan, all_slots, tree.n_column)
     if len(plan.chunks) == 1 or not ahead:  # that is over before results and equations are there
         reading = max(0, reading - results - equations)
-    return MemoryNeed(data, results, equations, slots, all_slots, search, reading)
+    return MemoryNeed(data, results, equations, slots, all_slots, search, reading, matrices)
 
 
 def _search_bytes(
@@ -244,6 +248,13 @@ def check_memory(
         return beside or (not again and need.data > _AT_ONCE)
 
     need = needed(None)
+    # What the Solver refuses: known before starting values are searched for.
+    if budget and need.matrices > _MORE_THAN_HELD * budget:
+        raise CalibrationError(
+            f"field {plan.group.field_id}: solving for {', '.join(repr(str(t)) for t in terms)} at once takes "
+            f"equations of {size_text(need.matrices)}, and the budget for these is {size_text(budget)}. Give the "
+            "term of the longest interval a shorter one, others longer ones, or solve for terms in turn"
+        )
     while too_much(need):
         if need.slots == 1:
             group = plan.group

@@ -168,7 +168,7 @@ class Session:
             moves.exchange(pairs, tables, self._axes(chunk), reference)
             moves.add_held(tables)
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
-        solved_for = self.tree.solved(reference, begin.absent)
+        solved_for = self.tree.solved(reference, begin.absent, begin.released)
         asked = {one.node for one in solved_for if not moves.is_held(one.node)}
         arrays = chunk_arrays(self._every, self.tree.parameters, asked, tables, self._shapes(chunk))
         flag_absent(self._terms, self.tree.parameters, arrays, fitted)
@@ -333,7 +333,11 @@ class Session:
         shapes = self._shapes(chunk)
         rank = ranks(self._terms, shapes)
         pairs = self._gauge.pairs(rank, self._axes(chunk))
-        asked = {one.node for one in self.tree.solved(reference, begin.absent) if only is None or one.node in only}
+        asked = {
+            one.node
+            for one in self.tree.solved(reference, begin.absent, begin.released)
+            if only is None or one.node in only
+        }
         gone = {one.node for one in self.tree.parameters if one.scales and one.direction in begin.absent}
         asked -= gone
         for direction, node in self.tree.presence.items():

@@ -59,6 +59,38 @@ def test_what_they_have_made(tmp_path, observe, terms, sky):
     assert report.noise_ratio == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    "terms",
+    [["T: tec", "K: delay, 1slot"], ["T: tec, 5slots", "K: delay"], ["K: delay, 5slots", "T: tec, 1slot"]],
+    ids="*".join,
+)
+def test_what_delays_and_tec_share(tmp_path, observe, terms):
+    """Each interval and feed by itself tells one of many pairs that differ by turns: these had ended with 7 to 16 %
+    more than noise, "converged"."""
+    report = calibrated(tmp_path, observe, terms, SKY)
+    assert report.converged == report.solves and not report.flagged
+    assert report.noise_ratio == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        ["D: leakage, 5slots, 4chans", "P: phase, 5slots, 1chan"],
+        ["D: leakage", "K: delay"],
+        ["P: phase, 1slot, 1chan", "D: leakage, 1slot, 4chans"],
+        ["G: diag, 1slot", "D: leakage"],
+    ],
+    ids="*".join,
+)
+def test_leakages_beside_what_tells_the_reference(tmp_path, observe, terms):
+    """What feeds do inside or outside of leakages changes within the intervals of these: no turn of all matrices
+    leaves leakages what they are: those of the reference, or its phase between feeds, were held all the same, of an
+    unpolarised sky."""
+    report = calibrated(tmp_path, observe, terms, SKY)
+    assert report.converged == report.solves and not report.flagged
+    assert report.noise_ratio == pytest.approx(1, abs=0.02)
+
+
 @pytest.mark.parametrize("seed", [1, 3])
 def test_amplitudes_do_not_end_negative(tmp_path, observe, seed):
     """Beside gains of a polarised sky some had, where the phase between the feeds was more than a quarter of a turn."""
@@ -73,10 +105,15 @@ def test_a_crosshand_is_no_bandpass(tmp_path, observe):
 
 
 @pytest.mark.parametrize(
-    "terms", [["F: faraday", "G: diag"], ["S: scalar, 5slots, 1chan", "K: delay", "T: tec"]], ids="*".join
+    ("terms", "sky"),
+    [
+        (["F: faraday", "G: diag"], POLARISED),
+        (["K: delay, 1slot", "B: diag, 5slots, 1chan", "P: phase, 1slot, 4chans"], POLARISED),
+    ],
+    ids=["rotation", "bandpasses"],
 )
-def test_what_is_not_searched_for_is_in_doubt(tmp_path, observe, terms):
-    """Gains inside of a rotation, a delay and a TEC beside a bandpass: these had "converged", whatever was left."""
-    report = calibrated(tmp_path, observe, terms, POLARISED)
+def test_what_is_not_searched_for_is_in_doubt(tmp_path, observe, terms, sky):
+    """Gains inside of a rotation, delays beside two bandpasses: these had "converged", whatever was left."""
+    report = calibrated(tmp_path, observe, terms, sky)
     assert report.noise_ratio > 1.02
-    assert report.statuses == {"ended in a minimum that may not be the lowest": report.solves}
+    assert report.statuses.get("ended in a minimum that may not be the lowest", 0) >= report.solves / 2

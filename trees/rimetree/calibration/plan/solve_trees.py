@@ -155,10 +155,11 @@ class SolveTree:
                 found |= {one.node for one in self.parameters if one.term == name and one.direction == chosen}
         return found
 
-    def solved(self, reference: int, absent: Collection[str] = ()) -> list[Parameter]:
-        """The parameters to solve for, if phases refer to this antenna; `absent`: directions without signal."""
+    def solved(self, reference: int, absent: Collection[str] = (), released: Collection[str] = ()) -> list[Parameter]:
+        """The parameters to solve for, if phases refer to this antenna; `absent`: directions without signal;
+        `released`: Parms that are held if they would not be, and solved for if they would be held."""
         # Antennas may share a Parm: one that is held for the reference antenna is for all that share it.
-        held = {one.node for one in self.parameters if one.referred and one.antenna == reference}
+        held = {one.node for one in self.parameters if one.referred and one.antenna == reference} ^ set(released)
         held |= self.held_instead(absent)
         return [one for one in self.parameters if not (one.fixed or one.node in held)]
 

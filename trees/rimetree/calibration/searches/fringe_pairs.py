@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from .fringe import Search, fringe_fit
 
-_MOST_TEC = 5.0  # 1e16 m^-2, to either side
-_MOST_TRIED, _MOST_DELAYS = 201, 20_000
+#: 1e16 m^-2, to either side.
+MOST_TEC = 12.0
+_MOST_TRIED, _MOST_DELAYS = 481, 20_000
 _KEPT = 5  # peaks of slope and curvature
 _CLIMBED = 50  # places that are climbed from
 _PAIRED = 300  # places of one feed for which the other's delay is looked for
@@ -82,7 +83,7 @@ def search_delay_and_tec(
     if used.sum() < 3:
         return np.zeros(2)
     value, h = spectra[:, used], rates[:, used]
-    x = _peaks(value, h)
+    x = peaks_of(value, h)
     if any_phase:
         return _climbed(value, h, x, any_phase=True)
     total = value.sum(axis=0, keepdims=True)
@@ -111,7 +112,7 @@ def search_delays_and_tec(
             return np.array([delay, delay, tec])
         feeds.append((total[own][used][None], rates[[feed, 2], own][:, used]))
     (value, h), second = feeds
-    x = np.concatenate([_turns(value, h, one) for one in _peaks(value, h)])
+    x = np.concatenate([_turns(value, h, one) for one in peaks_of(value, h)])
     scale = np.abs(h).max(axis=1)
     x = x[np.argsort(-_height(value, h / scale[:, None], x * scale, False), kind="stable")[:_PAIRED]]
     x = np.stack([x[:, 0], _delays_at(*second, x[:, 1]), x[:, 1]], axis=1)
@@ -121,15 +122,15 @@ def search_delays_and_tec(
 
 def _delays_at(value, h, tec: NDArray[np.float64]) -> NDArray[np.float64]:
     """[place]: the delay that fits best at each TEC, with the slope of a peak and 0 for the phase in the middle."""
-    middle, slope = _along(value, h)
-    peaks = _peaks(value, h)
+    middle, slope = along(value, h)
+    peaks = peaks_of(value, h)
     delay = peaks[:, 0] + slope * (tec[:, None] - peaks[:, 1])  # [place, peak]
 
     def sums():
         return (value[0] * np.exp(-1j * (delay[..., None] * h[0] + (tec[:, None] * h[1])[:, None]))).sum(axis=-1)
 
     delay = delay + np.angle(sums()) / middle[0]
-    height = np.where(np.abs(delay) <= _most_delay(h), sums().real, -np.inf)
+    height = np.where(np.abs(delay) <= most_delay(h), sums().real, -np.inf)
     return delay[np.arange(len(tec)), np.argmax(height, axis=1)]
 
 
@@ -137,15 +138,15 @@ def _trials(h: NDArray[np.float64]) -> NDArray[np.float64]:
     """TEC between which the curvature changes by half a radian."""
     line = np.polyfit(h[0], h[1], 1)
     curvature = np.abs(h[1] - np.polyval(line, h[0])).max()
-    half = math.ceil(min(2 * _MOST_TEC * curvature, (_MOST_TRIED - 1) // 2))
-    return np.linspace(-_MOST_TEC, _MOST_TEC, 2 * half + 1) if half > 0 else np.zeros(1)
+    half = math.ceil(min(2 * MOST_TEC * curvature, (_MOST_TRIED - 1) // 2))
+    return np.linspace(-MOST_TEC, MOST_TEC, 2 * half + 1) if half > 0 else np.zeros(1)
 
 
-def _peaks(value, h) -> NDArray[np.float64]:
+def peaks_of(value, h) -> NDArray[np.float64]:
     """Places [place, 2] with the highest magnitudes, on a grid of TEC and delays."""
     tec = _trials(h)
     step = math.pi / (4 * np.ptp(h[0]))
-    half = min(math.ceil(_most_delay(h) / step), _MOST_DELAYS // 2)
+    half = min(math.ceil(most_delay(h) / step), _MOST_DELAYS // 2)
     delay = step * np.arange(-half, half + 1)
     turned = value * np.exp(-1j * tec[:, None, None] * h[1])  # [tec, time, channel]
     height = np.abs(turned @ np.exp(-1j * h[0][:, None] * delay)).sum(axis=1)  # [tec, delay]
@@ -154,7 +155,7 @@ def _peaks(value, h) -> NDArray[np.float64]:
     return np.stack([delay[best[first]], tec[first]], axis=1)
 
 
-def _most_delay(h) -> float:
+def most_delay(h) -> float:
     """Beyond this delays turn neighbouring channels by more than half a turn, and have aliases that do not."""
     gap = np.diff(np.sort(h[0]))
     return math.pi / gap[gap > 0].min()
@@ -162,17 +163,17 @@ def _most_delay(h) -> float:
 
 def _turns(value, h, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Places [place, 2] with the slope of x, whose phase in the middle of the band is 0 but for whole turns."""
-    middle, slope = _along(value, h)
+    middle, slope = along(value, h)
     per_tec = middle[1] + slope * middle[0]
     phase = np.angle((value * np.exp(-1j * (x @ h))).sum())
-    count = math.ceil(2 * _MOST_TEC * abs(per_tec) / (2 * math.pi))
+    count = math.ceil(2 * MOST_TEC * abs(per_tec) / (2 * math.pi))
     steps = (phase + 2 * math.pi * np.arange(-count, count + 1)) / per_tec
     found = x + np.stack([slope * steps, steps], axis=1)
-    within = np.abs(found[:, 0]) <= _most_delay(h)
+    within = np.abs(found[:, 0]) <= most_delay(h)
     return found[within] if within.any() else x[None]
 
 
-def _along(value, h) -> tuple[NDArray[np.float64], float]:
+def along(value, h) -> tuple[NDArray[np.float64], float]:
     """The rates in the middle of the band, and by how much the delay changes with TEC such that the slope stays."""
     weight = np.abs(value).sum(axis=0)
     middle = np.average(h, axis=1, weights=weight)

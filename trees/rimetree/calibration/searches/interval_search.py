@@ -16,6 +16,7 @@ from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term
 from .diagonal_gains import on_baselines
 from .fringe import fringe_fit, phase_rate, search, searches
+from .fringe_joint import with_best_pairs
 from .fringe_pairs import delays_beside_tec
 from .phase_search import best_phases
 from .rotations_inside_gains import continued, double_angles, feed_ratios, of_one_sign, polarisations
@@ -319,7 +320,13 @@ class IntervalSearch:
             return self.search(term, sums, product * turned, chunk, bins, any_phase=self.any_phase)
 
         delays = searched(delay, tec, searched(tec, delay, delays))
-        return delays, searched(tec, delay, delays)
+        tecs = searched(tec, delay, delays)
+        if self.any_phase or len(tecs) > 1 or any(at_frequency.max() > 0 for _, at_frequency in tiles):
+            return delays, tecs
+        # Where phases themselves count, both at once.
+        values = delays[:, :, 0], tecs[0, :, 0]
+        of_delays, of_tec = with_best_pairs(matrices, rates, (tiles[0][0], tiles[1][0]), values, self.reference)
+        return of_delays[:, :, None], of_tec[None, :, None]
 
     def on_bins(self, term: Term, values: NDArray, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> NDArray:
         """[antenna, time, freq, element] of the bins, from values [element, time, freq, antenna] of intervals."""

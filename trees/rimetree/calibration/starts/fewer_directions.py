@@ -72,12 +72,13 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
     return BestFit(begin, solved, changed and solved is not None and _excess(begin, solved) > POOR)
 
 
-def is_explained(found: BestFit) -> bool:
-    """Whether a fit leaves no more than noise, so that nothing says that there may be a better one."""
+def is_explained(found: BestFit, deviations: float | None = None) -> bool:
+    """Whether a fit leaves no more than noise, so that nothing says that there may be a better one. `deviations`: as of
+    `is_good` (None: what that has)."""
     if found.solved is None:
         return False
-    begin = found.begin
-    return is_good(_chi_square(found.solved), freedom_of(found.solved), begin.floor, begin.floor_freedom)
+    where = _chi_square(found.solved), freedom_of(found.solved), found.begin.floor, found.begin.floor_freedom
+    return is_good(*where) if deviations is None else is_good(*where, deviations)
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:

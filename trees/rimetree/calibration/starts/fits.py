@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...solving import SolveReport
+from ..directions.goodness import chi_square_of
+from ..terms.gauge import told_by_terms
 from .fewer_directions import BestFit, best_fit, is_explained
 from .gain_signal import without_noise
 from .hidden_directions import hidden
 from .solved_directions import ChunkSearch
-from .starting_values import Run, StartingValues
+from .starting_values import Run, StartingValues, tables_of
+
+#: Standard deviations of noise in one of many solves of terms of the whole sky.
+_MANY_SOLVES = 4.0
 
 
 def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
@@ -29,5 +34,37 @@ def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
     found = best_fit(fit, names, again if one.search.in_two_steps else None)
     found = without_noise(one, found, fit)
     # The search knows averages only: the fit itself may explain all that there is.
-    doubtful = found.doubtful or (found.begin.lowest is False and not is_explained(found))
+    deviations = None if names else _MANY_SOLVES
+    explained = is_explained(found, deviations)
+    told = _told(one)
+    if told and not begun and found.solved is not None and not explained:
+        found = _released(found, told, run)
+        explained = is_explained(found, deviations)
+    doubtful = found.doubtful or (found.begin.lowest is False and not explained)
     return replace(found, doubtful=doubtful, hidden=hidden(one, found))
+
+
+def _told(one: ChunkSearch) -> frozenset[str]:
+    """Parms of the reference antenna that are held though data may tell them, and what would be held instead."""
+    released, instead = told_by_terms(one.terms)
+    found = set()
+    elements = {term.name: term.elements for term in one.terms}
+    for own in one.tree.parameters:
+        if own.antenna != one.reference or own.fixed or own.term not in elements:
+            continue
+        place = own.term, own.part, elements[own.term][own.element]
+        if place in (released if own.referred else instead):
+            found.add(own.node)
+    return frozenset(found)
+
+
+def _released(found: BestFit, told: frozenset[str], run: Run) -> BestFit:
+    """The fit without what is held of the reference antenna though data may tell it, if that explains the data: else
+    they hardly tell it, and fits do not end."""
+    known = {name: tables_of(parm)["value"] for name, parm in found.solved.parms.items()}
+    begin = replace(found.begin, values={**found.begin.values, **known}, released=told)
+    solved = run(begin, None)
+    if solved is None or not chi_square_of(solved) < chi_square_of(found.solved):
+        return found
+    other = replace(found, begin=begin, solved=solved)
+    return other if is_explained(other, _MANY_SOLVES) else found

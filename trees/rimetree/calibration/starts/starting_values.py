@@ -27,6 +27,7 @@ from ..model.models import Model
 from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
 from ..searches.diagonal_gains import on_baselines
+from ..searches.gains_of_bins import floor_of_gains
 from ..searches.interval_search import ALONG_FREQUENCY, IntervalSearch
 from ..searches.search_sums import SearchSums, inside
 from ..terms.grid import Chunk
@@ -42,6 +43,7 @@ class StartingValues:
     """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it;
     `absent`: directions without signal; `share`: how much of each direction's model is in the data, relative to that of
     which most is; `floor`, `floor_freedom`: as of `Coherence`; `solved`: the fit from here, where one was made;
+    `released`: as of `SolveTree.solved`;
     `lowest`: whether it ends in the lowest minimum, as far as that has been found often enough; None where it was not
     searched for."""
 
@@ -53,6 +55,7 @@ class StartingValues:
     floor_freedom: int = 0
     solved: SolveReport | None = None
     lowest: bool | None = None
+    released: frozenset[str] = frozenset()
 
 
 #: Fits these Parms to a chunk, from where it begins.
@@ -135,7 +138,7 @@ class StartingSearch:
             begin = replace(found, absent=found.absent or begin.absent)
         if self._in_doubt or (self._whole.hands is Hands.INTENSITY and not begin.values):  # too much to look at
             sums, _ = self._read(chunk, self._terms, True, reference, options)
-            floor = (math.nan, 0) if sums is None else sums.floor
+            floor = (math.nan, 0) if sums is None else self._floor(sums)
             begin = replace(begin, lowest=False, floor=floor[0], floor_freedom=floor[1])
         if self._tree.gains_of and not self.in_two_steps and self._joint_possible(chunk, without):
             return self._if_poor(replace(begin, solved=run(begin, None)), *where, without)
@@ -154,6 +157,15 @@ class StartingSearch:
             begin = replace(found, values={**best.values, **found.values}, scale=begin.scale)
             best = replace(best, share=found.share, floor=found.floor, floor_freedom=found.floor_freedom)
         return best
+
+    def _floor(self, sums: Coherence) -> tuple[float, int]:
+        """As of `Coherence`; where bins tell none, that of gains of antennas, if terms can be nothing else."""
+        if sums.floor[0] > 0 or not all(term.per is None and term.kind.diagonal for term in self._terms):
+            return sums.floor
+        one = sums.of_parallel_hands()
+        product, power = one.product.sum(axis=4, keepdims=True), one.power.sum(axis=(4, 5), keepdims=True)
+        one = replace(one, product=product, power=power)
+        return floor_of_gains(one, self._intervals.free_phases(one, product[..., 0]))
 
     def _if_poor(self, begin: StartingValues, chunk, reference, options, without) -> StartingValues:
         """Where a fit of gains of directions began, if that explains the data; or else where the search for all terms

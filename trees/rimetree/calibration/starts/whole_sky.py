@@ -79,8 +79,8 @@ class WholeSkySearch:
     @property
     def in_doubt(self) -> bool:
         """Whether a fit from here may end in a minimum that is not the lowest: a rotation that is not searched for, or
-        inside of several gains, a delay and a TEC together, a delay or a TEC beside several bandpasses, what mixes feeds
-        beside others that do or that treat feeds differently."""
+        inside of several gains, a delay and a TEC together, a delay or a TEC beside several bandpasses, what mixes
+        feeds beside others that do or that treat feeds differently."""
         unsearched = any(term not in self.terms for term in self._rotations)
         beside_bands = len(self._band) > 1 and bool(self._single)
         return unsearched or len(self._outside) > 1 or bool(self._pair) or beside_bands or self._mixed

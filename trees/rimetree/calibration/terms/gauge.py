@@ -191,6 +191,32 @@ def turned_inside(
     return False
 
 
+#: (name of a term, part, element).
+Place = tuple[str, str, str]
+
+
+def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], set[Place]]:
+    """What is held of the reference antenna although data may tell it, and what is to be held instead.
+
+    Where what feeds do inside of a leakage, or outside of it, changes within its intervals, no turn of all matrices
+    leaves leakages what they are. How well that is told depends on how large these, and changes, are.
+    """
+    whole = [term for term in terms if term.per is None]
+    of_feeds = [term for term in whole if term.kind.diagonal and len(term.elements) == 2]
+    released: set[Place] = set()
+    instead: set[Place] = set()
+    for term in (one for one in whole if one.kind.name == "leakage"):
+        changing = [t for t in of_feeds if t.kind.name in ("delay", "tec") or not as_fine(term, t)]
+        inside = terms_inside(term, terms)
+        if any(other in inside for other in changing):
+            released |= {(term.name, part, element) for part in ("re", "im") for element in ("01", "10")}
+        outside = [other for other in changing if other not in inside]
+        released |= {(t.name, part, t.elements[1]) for t in outside for part in ("im", "phase", "clock", "tec")}
+        if outside:
+            instead.add((term.name, "im", "10"))
+    return released, instead
+
+
 def terms_inside(term: Term, terms: Sequence[Term]) -> list[Term]:
     """Terms that stand further inside."""
     place = next((k for k, other in enumerate(terms) if other.name == term.name), len(terms))
