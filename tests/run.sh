@@ -106,9 +106,13 @@ run_gpu() {
   }
   tail -n 3 "$RESULTS/gpu.log"
 }
+run_gpu_trees() {
+  RIMETREE_DEVICE=auto .venv/bin/python -m pytest -q -rs --junit-xml="$RESULTS/gpu-trees.xml" tests/trees/test_*.py
+}
 gpu_tests() {
   if has_gpu; then
-    stage gpu run_gpu
+    stage gpu run_gpu || true
+    stage gpu-trees run_gpu_trees
   else
     echo "$(ctest --test-dir build/Release -L device -N | sed -n 's/^Total Tests: //p') tests, as there is no GPU here" \
       >"$RESULTS/gpu.skipped"

@@ -249,6 +249,7 @@ template <class T, int kPlanes, DirectKind kKind, int kBlockThreads>
 struct DirectKernel {
   using Job = DirectJob<T>;
   using Shared = DirectShared<T, kPlanes, kKind, kBlockThreads>;
+  using Stage = typename Shared::Stage;
   using Own = Sums<T, kPlanes>;
   static constexpr int kThreads = kBlockThreads;
   /// Twelve warps on a multiprocessor hide each other's waiting; sums of four planes would leave room for eight.
@@ -262,27 +263,26 @@ struct DirectKernel {
     const DirectBlock block{at.x * job.rows_per_block(), at.y};
     Shared& shared = team.shared();
     const int step = job.stage_sources();
-    const auto at_stage = [&](int first) -> auto& { return shared.stage[first / step % Shared::kStages]; };
-    const auto stage = [&](int thread, int first) {
-      auto& to = at_stage(first);
-      stage_pair(job, block, thread, first, to.pairs);
-      if constexpr (Shared::Stage::kWeights > 0) stage_weights<T, kPlanes>(job, thread, first, to.weight);
+    const auto stage = [&](int thread, int number) {
+      Stage& to = shared.stage[number % Shared::kStages];
+      stage_pair(job, block, thread, number * step, to.pairs);
+      if constexpr (Stage::kWeights > 0) stage_weights<T, kPlanes>(job, thread, number * step, to.weight);
     };
-    const auto add = [&](int thread, int first, Own& sums) {
-      accumulate(job, block, thread, first, at_stage(first), sums);
+    const auto add = [&](int thread, int number, Own& sums) {
+      accumulate(job, block, thread, number * step, shared.stage[number % Shared::kStages], sums);
     };
     if constexpr (Shared::kStages > 1) {
       team.each([&](int thread, Own&) { stage(thread, 0); });
-      for (int first = 0; first < job.n_source; first += step) {
+      for (int number = 0; number * step < job.n_source; ++number) {
         team.each([&](int thread, Own& sums) {
-          stage(thread, first + step);
-          add(thread, first, sums);
+          stage(thread, number + 1);
+          add(thread, number, sums);
         });
       }
     } else {
-      for (int first = 0; first < job.n_source; first += step) {
-        team.each([&](int thread, Own&) { stage(thread, first); });
-        team.each([&](int thread, Own& sums) { add(thread, first, sums); });
+      for (int number = 0; number * step < job.n_source; ++number) {
+        team.each([&](int thread, Own&) { stage(thread, number); });
+        team.each([&](int thread, Own& sums) { add(thread, number, sums); });
       }
     }
     team.each([&](int, Own& sums) { flush(sums, 0, true); });

@@ -208,16 +208,16 @@ struct MatrixKernel {
     const MatrixBlock place{at.x, at.y};
     Shared& shared = team.shared();
     const int terms = job.with_jones() ? Shape::kDepth / 2 : Shape::kDepth;
-    const auto at_stage = [&](std::int32_t first) -> Staged& { return shared.staged[first / terms % Shared::kStages]; };
+    const auto at_stage = [&](std::int32_t number) -> Staged& { return shared.staged[number % Shared::kStages]; };
     if (Shared::kStages > 1) team.each([&](int thread, Own&) { stage(job, place, thread, 0, at_stage(0)); });
-    for (std::int32_t first = 0; first < job.n_term(); first += terms) {
+    for (std::int32_t number = 0; number * terms < job.n_term(); ++number) {
       if constexpr (Shared::kStages > 1) {
-        const std::int32_t next = first + terms;
-        team.each_at_once([&](int thread, Own&) { stage(job, place, thread, next, at_stage(next)); });
+        team.each_at_once(
+            [&](int thread, Own&) { stage(job, place, thread, (number + 1) * terms, at_stage(number + 1)); });
       } else {
-        team.each([&](int thread, Own&) { stage(job, place, thread, first, at_stage(first)); });
+        team.each([&](int thread, Own&) { stage(job, place, thread, number * terms, at_stage(number)); });
       }
-      team.each_warp([&](int warp, int lane, Own& sums) { multiply(job, place, warp, lane, at_stage(first), sums); });
+      team.each_warp([&](int warp, int lane, Own& sums) { multiply(job, place, warp, lane, at_stage(number), sums); });
     }
     Staged& staged = shared.staged[0];
     team.each([&](int thread, Own&) { clear_rows(thread, staged); });

@@ -86,8 +86,8 @@ class Measurement:
     @property
     def of_peak(self) -> float | None:
         """Useful multiply-adds as a fraction of what the cores could have done in their processor time; None for
-        methods that need fewer than the direct sum."""
-        if not self.method.startswith("direct") or self.peak_per_core <= 0:
+        methods that need fewer than the direct sum, and on devices, whose time that is not."""
+        if not self.method.startswith("direct") or " on " in self.method or self.peak_per_core <= 0:
             return None
         return self.rate_per_core * self.case.multiply_adds / self.peak_per_core
 

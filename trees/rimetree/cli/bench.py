@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 
 import click
@@ -368,7 +369,7 @@ class _Lines:
                 f"{1000 * seconds[key] / slots:.4g}"
                 for key in ("total", "total_without_avoidable_copies", "computation_only")
             ),
-            f"{case['estimate_over_measured']:.2f}",
+            "" if math.isnan(case["estimate_over_measured"]) else f"{case['estimate_over_measured']:.2f}",
             f"{100 * (max(totals) - min(totals)) / seconds['total']:.0f} %",
             size_text(case["result_bytes"]),
             f"{case['verified']['largest_error']:.1g}",
