@@ -132,3 +132,14 @@ def test_windows_without_the_channels_are_named_once(command, tmp_path):
     assert f"{21 * 3 * 2} visibilities" in done.stdout
     said = "channels 5 to 6 are selected, but data description 1 has the channels 0 to 3: of it none is taken"
     assert done.stderr.count(f"warning: {said}") == done.stderr.count("warning") == 1
+
+
+@pytest.mark.parametrize("averaged", [["--average-time", "2"], ["--average-loss", "0.01"]])
+@pytest.mark.parametrize("option", ["--robust", "--flag-data"])
+def test_outliers_among_means_are_warned_of(command, observed, tmp_path, option, averaged):
+    path, sky = observed
+    what = ("calibrate", path, "--sky", sky, "--term", "G: diag", "--out", tmp_path / "s.h5", "--dry-run")
+    warning = f"warning: {option} find outliers among means"
+    assert warning in command(*what, *averaged, option, "5").stderr
+    for one in ([option, "5"], averaged):
+        assert "among means" not in command(*what, *one).stderr

@@ -239,11 +239,25 @@ def _require_direction(direction: str | None, options, stages, model) -> None:
         raise Failed(f"--direction {direction}: no term has solutions for such a direction; there are {there}")
 
 
+def _outliers_in_means(options) -> str:
+    """The warning where outliers are looked for after they have been averaged with good data; else empty."""
+    looked = [
+        name for name, given in (("--flag-data", options.flag_data), ("--robust", options.solver.robust_dof)) if given
+    ]
+    if not looked or not (options.selection.averages or options.average_loss):
+        return ""
+    return (
+        f"{' and '.join(looked)} find outliers among means: one bad visibility has spoilt the mean that it is in. Flag "
+        "them before, or do not average"
+    )
+
+
 def _look_at_given(options, stages) -> None:
-    """Says what is odd about solutions to begin at, and to hold; raises where nothing of the latter can be used."""
+    """Says what is odd about options, solutions to begin at, and to hold; raises where nothing of the latter can be
+    used."""
     from rimetree import calibration
 
-    texts = []
+    texts = [_outliers_in_means(options)]
     for stage in stages:
         for group in (plan.group for plan in stage.plans):
             calibration.check_held(options.held, group)
