@@ -29,6 +29,7 @@ from ..plan.solve_trees import SolveTree
 from ..searches.diagonal_gains import on_baselines
 from ..searches.gains_of_bins import floor_of_gains
 from ..searches.interval_search import ALONG_FREQUENCY, IntervalSearch
+from ..searches.rotation_search import common_rotations
 from ..searches.search_sums import SearchSums, inside
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
@@ -317,7 +318,7 @@ class StartingSearch:
         if self._circular:
             parts = [part.directions[term.per] for part in self._parts]
             there = {name: own for name, own in found.values.items() if name not in found.absent}
-            for name, own in self._intervals.common_rotations(term, of_hands, parts, there, chunk, bins).items():
+            for name, own in common_rotations(self._intervals, term, of_hands, parts, there, chunk, bins).items():
                 found.values[name] = found.values[name] + own[..., None]
         values: dict[str, NDArray[np.float64]] = {}
         for name, own in found.values.items():

@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 from ..data.coherence import Coherence, CoherenceBins
 from ..data.hands import Hands
 from ..plan.planning import GroupPlan
+from ..searches.beside_band import difference_of_feeds, search_beside_band
 from ..searches.diagonal_gains import on_baselines
 from ..searches.interval_search import SEARCHED, IntervalSearch
+from ..searches.rotation_search import (
+    common_inside_gains,
+    common_rotation,
+    gains_outside,
+    search_rotation_inside_gains,
+)
 from ..searches.rotations_inside_gains import circular_hands_inside
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
@@ -121,7 +128,7 @@ class WholeSkySearch:
             return found, left()
         for term in self._rotation:
             own = intervals.search_rotation(term, sums, left(), *where, any_phase=self._besides, origins=_ORIGINS)
-            take(term, own + intervals.common_rotation(term, of_all, own, *where)[..., None])
+            take(term, own + common_rotation(intervals, term, of_all, own, *where)[..., None])
         if self._pair:
             for term, own in zip(self._pair, intervals.search_pair(self._pair, sums, left(), *where), strict=True):
                 take(term, own)
@@ -129,18 +136,18 @@ class WholeSkySearch:
             own = None
             if self._band and term.kind.name in SEARCHED:
                 how = {"any_phase": self._any_phase_in_time}
-                own = intervals.search_beside_band(term, self._band, sums, left(), *where, **how)
+                own = search_beside_band(intervals, term, self._band, sums, left(), *where, **how)
             if own is None:
                 own = intervals.search(term, sums, left(), *where, any_phase=self.any_phase, origins=_ORIGINS)
             take(term, own)
         for term in self._phases_beside_band:
-            own = intervals.search_beside_band(term, self._band, sums, left(), *where, any_phase=False)
+            own = search_beside_band(intervals, term, self._band, sums, left(), *where, any_phase=False)
             if own is not None:
                 take(term, own)
         for term in self._of_feeds:
             # Gains may have any phase in each bin.
             free = np.exp(1j * intervals.free_phases(sums, left())) if self._gains else 1.0
-            own = intervals.difference_of_feeds(term, of_all, turned * free, *where, any_phase=self._any_difference)
+            own = difference_of_feeds(intervals, term, of_all, turned * free, *where, any_phase=self._any_difference)
             take(term, np.stack([np.zeros_like(own), -own])[..., None] * np.ones(len(sums.antennas)))
         return found, left()
 
@@ -150,19 +157,19 @@ class WholeSkySearch:
         """As of `run`; those of gains are complex. Without polarisation first, which leaves angles with errors as large
         as that; then by circular hands without these gains."""
         (term,), where = self._rotation, (chunk, bins)
-        angle = intervals.search_rotation_inside_gains(term, sums, *where)
+        angle = search_rotation_inside_gains(intervals, term, sums, *where)
         found: dict[str, NDArray] = {}
         shape = (len(sums.antennas), *sums.product.shape[1:3], 2)
         every: dict[str, NDArray] = {}  # [antenna, time, freq, feed] of the bins
         for _ in range(_PASSES):
             for gain in self._outside:
                 others = math.prod((own for name, own in every.items() if name != gain.name), start=np.ones(shape))
-                found[gain.name] = intervals.gains_outside(gain, others, term, angle, sums, *where)
+                found[gain.name] = gains_outside(intervals, gain, others, term, angle, sums, *where)
                 every[gain.name] = np.broadcast_to(intervals.on_bins(gain, found[gain.name], sums, *where), shape)
             gains = math.prod(every.values(), start=np.ones(shape))
             hands = circular_hands_inside(sums, gains)
             angle = intervals.search_rotation(term, sums, hands, *where, any_phase=False, origins=_ORIGINS)
-        sign, common = intervals.common_inside_gains(term, angle, gains, sums, *where)
+        sign, common = common_inside_gains(intervals, term, angle, gains, sums, *where)
         found[term.name] = sign * angle + common[..., None]
         first = next(gain for gain in self._outside if len(gain.elements) == 2)
         found[first.name][1] *= sign

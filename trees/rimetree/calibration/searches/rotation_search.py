@@ -1,0 +1,140 @@
+"""Searches for rotations and Faraday rotation of linear feeds: inside of gains, and what all antennas have of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..terms.terms import Term
+from .diagonal_gains import on_baselines
+from .fringe import phase_rate, search, searches
+from .interval_search import IntervalSearch
+from .rotations_inside_gains import continued, double_angles, feed_ratios, of_one_sign, polarisations
+
+_POLARISED = 1e-9  # of the power of a model: less in its crossed hands is rounding
+
+
+def search_rotation_inside_gains(intervals: IntervalSearch, term, sums, chunk, bins) -> NDArray[np.float64]:
+    """As `IntervalSearch.search_rotation`, where gains of each feed stand outside, of a sky of little polarisation; but
+    for the sign of all. `sums`: of `Hands.INTENSITY`."""
+    at_time, at_frequency = intervals.cells(term, chunk, bins, sums)
+    n_time, n_freq = intervals.intervals_of(term, chunk)
+    found = np.zeros((1, n_time, n_freq, len(sums.antennas)))
+    if term.kind.name == "rotation":
+        cells = at_time[:, None] * n_freq + at_frequency
+        turned = double_angles(sums, cells, intervals.reference)
+        signed = of_one_sign(sums, turned[:, None], cells)
+        found[0] = np.angle(signed).reshape(found.shape[1:]) / 2
+        return found
+    channels = np.arange(len(sums.frequency_hz))
+    cells = at_time[:, None] * len(channels) + channels
+    turned = double_angles(sums, cells, intervals.reference).reshape(-1, len(channels), len(sums.antennas))
+    signed = of_one_sign(sums, np.stack([continued(one) for one in turned]), cells)
+    rate = 2 * phase_rate(term.kind.quantities[0], sums.frequency_hz)
+    for t, f in np.ndindex(n_time, n_freq):
+        own = at_frequency == f
+        found[0, t, f] = searches(np.moveaxis(signed[t, own], 0, 1)[:, None], rate[own], any_phase=False)
+    return found
+
+
+def gains_outside(
+    intervals: IntervalSearch, term, others, rotation, values, sums, chunk, bins
+) -> NDArray[np.complex128]:
+    """[element, time, freq, antenna] gains of a term that stands outside a rotation of known values, beside others
+    [antenna, time, freq, feed]; amplitudes are the same for all antennas. `sums`: of `Hands.INTENSITY`."""
+    turned = intervals.phasors(rotation, values, sums, chunk, bins)[..., 0]  # exp(i chi) [antenna, time, freq]
+    cosine, around = on_baselines(turned, sums).real[..., None], on_baselines(others, sums)
+    parallel = sums.product[..., :2, 0] * cosine * np.conj(around)
+    cells = intervals.cells(term, chunk, bins, sums)
+    shape = (*intervals.intervals_of(term, chunk), len(sums.antennas))
+    feeds = [sums.matrix(parallel[..., feed])[None] for feed in (0, 1)]
+    phase = intervals.phases(feeds if len(term.elements) == 2 else [sum(feeds)], cells, shape)
+    if len(phase) == 2:
+        seen = feed_ratios(sums, turned**2) * others[..., 0] * np.conj(others[..., 1])
+        ratio = np.zeros(shape, complex)
+        np.add.at(ratio, (cells[0][:, None], cells[1][None, :]), np.moveaxis(seen, 0, -1))
+        phase[1] += np.angle((ratio * np.exp(1j * (phase[0] - phase[1]))).sum(axis=2))[..., None]
+    power = sums.power[..., :2, 0, 0].real * (cosine * np.abs(around)) ** 2
+    size, power = (x.sum(axis=(0, 1, 2)).reshape(len(phase), -1).sum(axis=1) for x in (np.abs(parallel), power))
+    return np.sqrt(size / np.where(power > 0, power, 1.0))[:, None, None, None] * np.exp(1j * phase)
+
+
+def common_inside_gains(
+    intervals: IntervalSearch, term, values, gains, sums, chunk, bins
+) -> tuple[float, NDArray[np.float64]]:
+    """(sign of all values, [time, freq] what all antennas are turned by besides), as a polarised sky tells.
+
+    `values`: as of `search_rotation_inside_gains`; `gains` [antenna, time, freq, feed]: what stands outside, of the
+    bins. With the other sign gains of feed 1 are the negative of these.
+    """
+    cells = intervals.cells(term, chunk, bins, sums)
+    turned = intervals.phasors(term, values, sums, chunk, bins)[..., 0]
+    linear, circular = polarisations(sums, turned, gains)
+    shape, rate = intervals.intervals_of(term, chunk), intervals.rate(term, sums)
+    found = []
+    for sign in (1.0, -1.0):
+        spectrum, score, common = linear[sign].sum(axis=0), sign * circular, np.zeros(shape)
+        for t, f in np.ndindex(shape):
+            own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
+            common[t, f] = _half_turned(term, own, sums.frequency_hz[cells[1] == f])
+            score += (own @ np.exp(-2j * common[t, f] * rate[cells[1] == f])).real
+        found.append((score, sign, common))
+    _, sign, common = max(found, key=lambda one: one[0])
+    return sign, common
+
+
+def common_rotation(intervals: IntervalSearch, term, sums, relative, chunk, bins) -> NDArray[np.float64]:
+    """[time, freq], rad or rad/m^2: what all antennas are turned by together, as a polarised sky tells; else 0.
+
+    `sums`: of all hands of circular feeds; `relative`: values as of `IntervalSearch.search_rotation`. RL over RR turns
+    by twice the angle of the second antenna, over LL by that of the first, whatever turns both feeds alike.
+    """
+    cells = intervals.cells(term, chunk, bins, sums)
+    turned = np.conj(intervals.phasors(term, relative, sums, chunk, bins)[..., 0]) ** 2
+    first, second = (turned[end] for end in sums.baselines.T)
+    rr, ll, rl, lr = np.moveaxis(sums.product[..., 0], -1, 0)
+    of_second, of_first = rl * np.conj(rr) + np.conj(lr) * ll, rl * np.conj(ll) + np.conj(lr) * rr
+    spectrum = (of_second * second + of_first * first).sum(axis=0)
+    found = np.zeros(intervals.intervals_of(term, chunk))
+    for t, f in np.ndindex(found.shape):
+        own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
+        found[t, f] = _half_turned(term, own, sums.frequency_hz[cells[1] == f])
+    return found
+
+
+def common_rotations(
+    intervals: IntervalSearch, term, sums, parts: Sequence[str], relative, chunk, bins
+) -> dict[str, NDArray]:
+    """{direction: as of `common_rotation`} of several, as far as their models are polarised; `parts`: the direction
+    of each part of the sums; `relative` {direction: values}.
+
+    What each multiplies its RL by, and divides its LR by, follows from all of them together.
+    """
+    cells, names = intervals.cells(term, chunk, bins, sums), list(relative)
+    of = np.array([[name == one for one in parts] for name in names], dtype=float)
+    power = np.moveaxis(of @ sums.power @ of.T, 3, 0)  # [hand, baseline, time, freq, direction, direction]
+    bright = power[:2].real.sum(axis=(0, 1, 2, 3)).diagonal()
+    seen = power[2:].real.sum(axis=(0, 1, 2, 3)).diagonal() > _POLARISED * bright
+    turns = np.stack([intervals.phasors(term, relative[name], sums, chunk, bins)[..., 0] for name in names], axis=-1)
+    turns = turns[sums.baselines[:, 0]] * turns[sums.baselines[:, 1]] * seen
+    rl, lr = np.moveaxis((sums.product @ of.T)[:, :, :, 2:], 3, 0)
+    total = (np.conj(turns) * (rl + np.conj(lr))).sum(axis=0)  # [time, freq, direction]
+    square = (np.conj(turns)[..., :, None] * (power[2] + np.conj(power[3])) * turns[..., None, :]).sum(axis=0)
+    found = {name: np.zeros(intervals.intervals_of(term, chunk)) for name in names}
+    for t, f in np.ndindex(intervals.intervals_of(term, chunk)):
+        at = np.ix_(cells[0] == t, cells[1] == f)
+        own, model = total[at].sum(axis=0), square[at].sum(axis=0)
+        turned = (np.linalg.pinv(model, rcond=1e-9, hermitian=True) @ own[..., None])[..., 0]
+        turned = turned * model.real.diagonal(axis1=1, axis2=2)  # [freq, direction], with its weight
+        for name, one in zip(names, turned.T, strict=True):
+            found[name][t, f] = _half_turned(term, one, sums.frequency_hz[cells[1] == f])
+    return found
+
+
+def _half_turned(term: Term, spectrum: NDArray[np.complex128], frequency_hz: NDArray[np.float64]) -> float:
+    """The rotation (rad) or rotation measure by twice which a spectrum is turned."""
+    if term.kind.name == "rotation":
+        return float(np.angle(spectrum.sum()) / 2)
+    return search(spectrum, 2 * phase_rate(term.kind.quantities[0], frequency_hz), any_phase=False)
