@@ -18,7 +18,7 @@ _MODULES = {
     "solutions.choosing": "chain_for solutions_for",
     "solutions.correction": "JonesUse check_correction correct correction_bytes count_new_flags",
     "errors": "CalibrationError",
-    "solutions.flux_scale": "FluxRatio require_amplitudes transfer_flux_scale",
+    "solutions.flux_scale": "FluxRatio transfer_flux_scale",
     "solutions.h5parm": "read_h5parm write_h5parm",
     "terms.kinds": "KINDS Kind",
     "memory": "MemoryNeed",

@@ -293,7 +293,7 @@ def _check_usage(given: dict, out: str, applies: bool) -> None:
 
 def _require_reference(flux_from, stages) -> None:
     """Raises where a flux scale cannot go from one field to others, whatever is found."""
-    from rimetree import calibration
+    from rimetree.calibration.solutions.flux_scale import require_amplitudes
 
     if flux_from is None:
         return
@@ -304,7 +304,7 @@ def _require_reference(flux_from, stages) -> None:
             f"--flux-from {', '.join(map(str, flux_from))}: the flux scale goes from one field that is solved on to "
             f"others that are; solved on are the fields {', '.join(map(str, fields))}"
         )
-    calibration.require_amplitudes(terms_of, flux_from[0])
+    require_amplitudes(terms_of, flux_from[0])
 
 
 def _by_model(model, plans):
