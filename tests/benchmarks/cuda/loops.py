@@ -40,7 +40,7 @@ def observation(options, generator):
 
 
 def report(what: str, forest: rt.Forest, iterate, n_iteration: int, work: float) -> None:
-    """Times `iterate(i)` n_iteration + 1 times; the first alone."""
+    """Times `iterate(i)` n_iteration + 1 times; the first alone. `work`: source-visibilities of one."""
     device = forest.device_statistics()
     before = dict(device[0]) if device else {}
     for first, numbers in ((True, range(1)), (False, range(1, n_iteration + 1))):
@@ -67,14 +67,18 @@ def report(what: str, forest: rt.Forest, iterate, n_iteration: int, work: float)
         before = dict(after)
 
 
-def predictions(options) -> None:
-    generator = np.random.default_rng(1)
+def predicted(options, generator):
+    """As `observation`, and a forest with the visibilities V(p, q) of fixed fluxes, of whose names a list."""
     ns, pairs, cells = observation(options, generator)
     ns.B << rt.Constant(generator.uniform(0.1, 1, options.sources))
     for p, q in pairs:
         ns.V(p, q) << rt.PSV(ns.lmn, ns.B, ns.uvw(p, q))
-    forest = rt.Forest(ns, device=options.device)
-    roots = [ns.V(p, q).name for p, q in pairs]
+    return ns, pairs, cells, rt.Forest(ns, device=options.device), [ns.V(p, q).name for p, q in pairs]
+
+
+def predictions(options) -> None:
+    """A group of time slots after the other."""
+    _, pairs, cells, forest, roots = predicted(options, np.random.default_rng(1))
 
     def group(i):
         later = rt.Cells(cells.time_s + 1000.0 * i, cells.freq_hz)
@@ -85,6 +89,7 @@ def predictions(options) -> None:
 
 
 def gradients(options) -> None:
+    """Chi-square and its gradient by the flux of each source, at other fluxes each time."""
     generator = np.random.default_rng(2)
     ns, pairs, cells = observation(options, generator)
     flux = generator.uniform(0.1, 1, options.sources)
@@ -112,12 +117,8 @@ def gradients(options) -> None:
 def calibration(options) -> None:
     """Diagonal gains of all antennas, constant, of a model that PSV predicts; data without noise."""
     generator = np.random.default_rng(3)
-    ns, pairs, cells = observation(options, generator)
-    ns.B << rt.Constant(generator.uniform(0.1, 1, options.sources))
-    for p, q in pairs:
-        ns.M(p, q) << rt.PSV(ns.lmn, ns.B, ns.uvw(p, q))
-    model = rt.Forest(ns, device=options.device)
-    seen = [np.asarray(one.value) for one in model.results([ns.M(p, q).name for p, q in pairs], cells)]
+    ns, pairs, cells, model, roots = predicted(options, generator)
+    seen = [np.asarray(one.value) for one in model.results(roots, cells)]
     parts = generator.standard_normal((2, options.antennas, 2))
     gains = 1 + 0.2 * (parts[0] + 1j * parts[1])
     for p in range(options.antennas):
@@ -127,7 +128,7 @@ def calibration(options) -> None:
         ns.G(p) << rt.Matrix22(rt.ToComplex(ns.re(p, 0), ns.im(p, 0)), 0, 0, rt.ToComplex(ns.re(p, 1), ns.im(p, 1)))
     for (p, q), one in zip(pairs, seen, strict=True):
         data = gains[p][:, None, None, None] * one * gains[q].conj()[None, :, None, None]
-        ns.R(p, q) << rt.Condeq(rt.Constant(data, cells_rank=2), ns.G(p) @ ns.M(p, q) @ ns.G(q).H)
+        ns.R(p, q) << rt.Condeq(rt.Constant(data, cells_rank=2), ns.G(p) @ ns.V(p, q) @ ns.G(q).H)
     ns.solver << rt.Solver(*(ns.R(p, q) for p, q in pairs))
     forest = rt.Forest(ns, device=options.device)
     start = time.perf_counter()

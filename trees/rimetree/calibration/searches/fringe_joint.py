@@ -35,9 +35,8 @@ def with_best_pairs(
     """Delays [element, interval, antenna] and TEC [interval, antenna] that agree better, or `values` as they are.
 
     `matrices` [element, time, freq, antenna, antenna]: as of `fringe_pairs.delays_beside_tec`; `rates` [2, freq];
-    `times`: the interval of each time, of delays and of TEC. Antennas are found from
-    the phases of bins, then one after the other. Nothing is changed
-    where neither of the two has intervals that are whole numbers of the other's.
+    `times`: the interval of each time, of delays and of TEC. Antennas are found from the phases of bins, then one after
+    the other. Nothing is changed where neither of the two has intervals that are whole numbers of the other's.
     """
     delays, tec = (one.copy() for one in values)
     if not (_is_within(times[0], times[1]) or _is_within(times[1], times[0])):
