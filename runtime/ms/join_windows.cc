@@ -146,24 +146,32 @@ Tile join_outlines(const std::vector<Tile>& tiles) {
   return joined;
 }
 
-Tile join_windows(std::vector<Tile> tiles) {
-  if (tiles.size() == 1) return std::move(tiles.front());
-  Tile joined = join_outlines(tiles);
-  const Tile& first = tiles.front();
+Tile join_windows(const std::vector<Tile>& outlines, const std::function<Tile(std::size_t)>& read) {
+  if (outlines.size() == 1) return read(0);
+  Tile joined = join_outlines(outlines);
   joined.row.assign(joined.n_row(), -1);
   joined.uvw_m.assign(3 * joined.n_row(), 0);
   joined.uvw_rate_m_s.assign(3 * joined.n_row(), 0);
   joined.exposure_s.assign(joined.n_row(), 0);
-  for (const auto& [name, values] : first.columns) joined.columns[name].assign(joined.n_visibility(), {});
-  if (!first.flag.empty()) joined.flag.assign(joined.n_visibility(), 1);
-  if (!first.weight.empty()) joined.weight.assign(joined.n_visibility(), 0);
   std::size_t first_channel = 0;
-  for (Tile& tile : tiles) {
+  for (std::size_t window = 0; window < outlines.size(); ++window) {
+    const Tile tile = read(window);
+    if (window == 0) {
+      for (const auto& [name, values] : tile.columns) joined.columns[name].assign(joined.n_visibility(), {});
+      if (!tile.flag.empty()) joined.flag.assign(joined.n_visibility(), 1);
+      if (!tile.weight.empty()) joined.weight.assign(joined.n_visibility(), 0);
+    }
     Filler(tile, first_channel, &joined).fill();
     first_channel += tile.n_channel();
-    tile = Tile();  // its memory is not needed any more
   }
   return joined;
+}
+
+Tile read_joined(const TileReader& reader, const std::vector<std::size_t>& parts) {
+  if (parts.size() == 1) return reader.read(parts.front());
+  std::vector<Tile> outlines;
+  for (const std::size_t part : parts) outlines.push_back(reader.outline(part));
+  return join_windows(outlines, [&](std::size_t window) { return reader.read(parts[window]); });
 }
 
 }  // namespace rimetree::ms

@@ -2,10 +2,12 @@
 // all of them: a delay, say. Their channels stand one after the other along the frequency axis.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "runtime/core/tile.h"
 #include "runtime/ms/tile_plan.h"
+#include "runtime/ms/tile_reader.h"
 
 namespace rimetree::ms {
 
@@ -19,7 +21,11 @@ Tile join_outlines(const std::vector<Tile>& tiles);
 
 /// One tile of all, with the baselines and time slots that any has; what one does not have is flagged and without
 /// weight. Slots whose times agree within slot tolerance are one. `row` is that of the first that has it: such a tile
-/// is not for writing. Its data_desc_id is that of the first. Throws MsError where correlations differ.
-Tile join_windows(std::vector<Tile> tiles);
+/// is not for writing. Its data_desc_id is that of the first. `read` gives the data of one window at a time, so that no
+/// more than one is in memory beside the joined tile. Throws MsError where correlations differ, and what `read` does.
+Tile join_windows(const std::vector<Tile>& outlines, const std::function<Tile(std::size_t)>& read);
+
+/// The same of tiles that a reader reads, by index (windows_together).
+Tile read_joined(const TileReader& reader, const std::vector<std::size_t>& parts);
 
 }  // namespace rimetree::ms

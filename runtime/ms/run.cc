@@ -75,9 +75,7 @@ class Run final : public TileRun {
   }
 
   InFlight read(const std::vector<std::size_t>& parts) override {
-    std::vector<Tile> windows;
-    for (const std::size_t part : parts) windows.push_back(reader_->read(part));
-    InFlight read{join_windows(std::move(windows)), {}};
+    InFlight read{read_joined(*reader_, parts), {}};
     for (const std::string& column : outputs_) {
       if (read.tile.columns.contains(column)) continue;
       // What no Sink fills is not written, so it need not be cleared.

@@ -35,9 +35,7 @@ std::vector<int> TileStream::data_desc_ids() const {
 }
 
 TileStream::TilePtr TileStream::read(std::size_t index) const {
-  std::vector<Tile> windows;
-  for (const std::size_t part : parts_[index]) windows.push_back(reader_.read(part));
-  return reader_.measurement_set().spare_arrays().hold(join_windows(std::move(windows)));
+  return reader_.measurement_set().spare_arrays().hold(read_joined(reader_, parts_[index]));
 }
 
 std::uint64_t TileStream::bytes(std::size_t index) const {

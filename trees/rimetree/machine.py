@@ -51,6 +51,14 @@ def return_freed_memory() -> None:
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
+def give_back_freed_memory() -> None:
+    """Give to the system what has been freed by now: what comes next takes other arrays. GNU's allocator keeps it else.
+
+    With other allocators nothing is done."""
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def share_freed_memory() -> None:
     """Have all threads take memory from one place.
 

@@ -53,9 +53,13 @@ std::complex<float> datum(const Tile& tile, std::size_t b, std::size_t t, std::s
   return tile.columns.at("DATA")[((b * tile.n_time() + t) * tile.n_channel() + f) * 2 + c];
 }
 
+Tile joined_of(const std::vector<Tile>& tiles) {
+  return join_windows(tiles, [&](std::size_t index) { return tiles.at(index); });
+}
+
 TEST(JoinWindows, channels_stand_one_after_the_other) {
   const Tile joined =
-      join_windows({window(0, {{0, 1}, {0, 2}}, {100, 110}, {7, 8}), window(1, {{0, 1}, {0, 2}}, {100, 110}, {3})});
+      joined_of({window(0, {{0, 1}, {0, 2}}, {100, 110}, {7, 8}), window(1, {{0, 1}, {0, 2}}, {100, 110}, {3})});
   EXPECT_EQ(joined.frequency_hz, (std::vector<double>{7, 8, 3}));
   EXPECT_EQ(joined.channel_width_hz, (std::vector<double>{1e6, 1e6, 2e6}));
   EXPECT_EQ(joined.row, (std::vector<std::int64_t>{0, 1, 2, 3}));
@@ -68,7 +72,7 @@ TEST(JoinWindows, channels_stand_one_after_the_other) {
 
 TEST(JoinWindows, what_a_window_lacks_is_flagged_there) {
   // The second window has another baseline, begins a slot later, and its times jitter; the first lacks a row.
-  const Tile joined = join_windows(
+  const Tile joined = joined_of(
       {window(0, {{0, 1}, {0, 2}}, {100, 110}, {7, 8}, {1}), window(1, {{0, 1}, {1, 2}}, {110.002, 120}, {3})});
   EXPECT_EQ(joined.baselines, (std::vector<Baseline>{{0, 1}, {0, 2}, {1, 2}}));
   ASSERT_EQ(joined.n_time(), 3u);
@@ -99,7 +103,7 @@ TEST(JoinWindows, what_a_window_lacks_is_flagged_there) {
 TEST(JoinWindows, other_correlations_are_refused) {
   Tile other = window(1, {{0, 1}}, {100}, {3});
   other.correlation_type = {5, 8};
-  EXPECT_THROW(join_windows({window(0, {{0, 1}}, {100}, {7}), other}), MsError);
+  EXPECT_THROW(joined_of({window(0, {{0, 1}}, {100}, {7}), other}), MsError);
 }
 
 TilePlan plan_of(const std::vector<std::tuple<int, int, double, double>>& tiles) {

@@ -230,6 +230,7 @@ finally:
         ("G: diag, 8chan", ("--report", "-")),
         ("D: scalar, per patch", ("--subtract",)),
         ("dE: diag, per patch, 10slots", ()),
+        ("G: diag, all windows", ()),
         ("G: diag, all windows", ("--robust", "3", "--subtract", "--report", "-")),
         ("G: diag, 4slots", ("--term", "K: delay")),
         ("B: diag, 1chan, smooth 2MHz", ()),

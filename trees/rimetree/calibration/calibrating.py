@@ -12,6 +12,7 @@ from dataclasses import asdict
 from threadpoolctl import threadpool_limits
 
 from ..arguments import checked
+from ..machine import give_back_freed_memory
 from ..ms import OpenSet
 from ..sky import SkyModel
 from .errors import CalibrationError, NothingUsableError
@@ -68,10 +69,7 @@ def calibrate(
     for stage, own in zip(stages, sessions, strict=True):
         check_told(stage.terms, [(one.plan.group, one.tree.directions, one.tree.untold) for one in own])
     redundant = _say_redundant([session for own in sessions for session in own], terms)
-    together = [at_a_time(own, options) for own in sessions]
-    for own, some in zip(sessions, together, strict=True):
-        for session in own:
-            session.share(some)
+    together = [_share(own, options) for own in sessions]
     if sessions[0]:
         sessions[0][0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
     plans = [plan for stage in stages for plan in stage.plans]
@@ -84,12 +82,21 @@ def calibrate(
         for stage, own, some in zip(stages, sessions, together, strict=True):
             known.learn(stage, run.solve(stage, own, some))
             own.clear()  # forests of a stage are not needed any more
+            give_back_freed_memory()
         solutions = run.solutions()
         write_h5parm(out, solutions)
         progress.all_solved() if keep_progress else progress.remove()
     groups = list({(g.field_id, g.data_desc_ids): g for g in (plan.group for plan in plans)}.values())
     averaging = [plan.averaging_json() for plan in plans if plan.averaging is not None]
     return CalibrationReport(path, groups, run.reports, solutions, good_fractions(run.windows), averaging, redundant)
+
+
+def _share(sessions: Sequence[Session], options: CalibrationOptions) -> int:
+    """How many are solved at a time; each gets its part of threads and memory."""
+    some = at_a_time(sessions, options)
+    for session in sessions:
+        session.share(some)
+    return some
 
 
 def _say_redundant(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[str, str]:

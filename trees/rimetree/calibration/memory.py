@@ -101,8 +101,6 @@ def memory_need(
         per_cell += 8 * _REAL
         data *= 2  # read again with the residuals
         data += n_baseline * all_slots * plan.n_channel * _LOOKED + min(_RESIDUALS, cells * per_cell)
-    elif robust:  # magnitudes of all data
-        data += n_baseline * all_slots * plan.n_channel * _LOOKED
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
     counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
     sums = _sums(plan, tiles, tree, terms)
@@ -115,6 +113,8 @@ def memory_need(
     matrices = _matrices(list(tiles.values()), list(counts.values()))
     equations = matrices + sums
     search = _search_bytes(plan, all_slots, tree, terms, held, in_memory=slots == all_slots)
+    if robust and not tree.looked:  # magnitudes of all data, before there are results
+        search = max(search, n_baseline * all_slots * plan.n_channel * _LOOKED - results)
     reading = _reading_bytes(plan, slots, tree.n_column)
     ahead = plan.averaging is not None or is_read_ahead(plan, all_slots, tree.n_column)
     if len(plan.chunks) == 1 or not ahead:  # that is over before results and equations are there
@@ -144,11 +144,7 @@ def _search_bytes(
 
 def data_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
     """What the data of so many time slots and the columns of the model take as they are read."""
-    data = int(_stored_bytes(plan, slots, n_column) * _left_by_averaging(plan))  # they are read in small parts
-    if len(plan.group.data_desc_ids) == 1:
-        return data
-    largest = max(len(frequency) for frequency, _ in plan.bands.values())
-    return int(data * (1 + largest / plan.n_channel))  # windows are read one by one beside all of them
+    return int(_stored_bytes(plan, slots, n_column) * _left_by_averaging(plan))  # they are read in small parts
 
 
 def is_read_ahead(plan: GroupPlan, slots: int, n_column: int) -> bool:
@@ -163,17 +159,19 @@ def _stored_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
 
 
 def _reading_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
-    """What averaging takes besides what it leaves."""
+    """What averaging takes besides what it leaves, and one window beside all of them joined."""
+    largest = max(len(frequency) for frequency, _ in plan.bands.values())
+    window = int(data_bytes(plan, slots, n_column) * largest / plan.n_channel) if len(plan.bands) > 1 else 0
     if _left_by_averaging(plan) == 1.0:
-        return 0
+        return window
     part = min(_PART, _stored_bytes(plan, slots, n_column))
     if len(plan.chunks) == 1:
-        return part
+        return window + part
     if plan.averaging is None:
         ahead = is_read_ahead(plan, slots, n_column)
-        return part + ahead * data_bytes(plan, slots, n_column)
+        return window + part + ahead * data_bytes(plan, slots, n_column)
     # Tiles of a chunk are of several sizes: arrays of the last chunk are there beside those of the next one.
-    return min(_SPARE, part + 2 * data_bytes(plan, slots, n_column))
+    return min(_SPARE, window + part + 2 * data_bytes(plan, slots, n_column))
 
 
 def _left_by_averaging(plan: GroupPlan) -> float:

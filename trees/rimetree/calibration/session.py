@@ -228,9 +228,8 @@ class Session:
 
     def _apart(self, chunk: Chunk, rows: dict | None = None) -> Iterator[dict]:
         """The data of a chunk, window by window; `rows`: options that choose and average them (None: the group's)."""
-        some = min(len(chunk.slot_s), self.need.slots)
-        if rows is not None:  # beside which others are in memory
-            some = min(some, slots_within(self.plan.group, 0, AHEAD_BYTES))
+        # Few slots at a time: the data of the whole chunk, all windows joined, are in memory beside them.
+        some = min(len(chunk.slot_s), self.need.slots, slots_within(self.plan.group, 0, AHEAD_BYTES))
         options = {**(rows or self.plan.group.selection), "time_range_s": self._span(chunk), "time_slots": some}
         return tiles(self._set, [self._options.data.column], **options)
 

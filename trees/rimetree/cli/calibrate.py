@@ -201,6 +201,7 @@ def command(ms, terms, out, **given):
 def _finish(ms, model, parsed, out, options, report, summary: dict, fields: dict, given: dict) -> None:
     """What is done with solutions: they are told of, scaled, looked at and applied, as was asked."""
     from rimetree import calibration
+    from rimetree.machine import return_freed_memory
 
     text = report_text(report, parsed)
     click.echo(text)
@@ -215,6 +216,7 @@ def _finish(ms, model, parsed, out, options, report, summary: dict, fields: dict
         untouched = "; the set is left as it is" if applies else ""
         raise NothingUsable(f"{nothing_text(report, len(parsed), out, options)}{untouched}")
     held = [calibration.read_h5parm(file) for file in given["hold"]]
+    return_freed_memory()  # what follows reads and writes more than it computes
     if given["report"]:  # with the models' own scale
         found = calibration.residuals(ms, model, [*held, report.solutions], options)
         write_reports(ms, found, given["report"], summary=text, averaging=report.averaging)
