@@ -55,30 +55,29 @@ std::vector<std::string> strings_of(PyObject* sequence) {
   return result;
 }
 
-namespace {
-// A view of another object's memory, given back when it goes.
-struct BufferView {
-  Py_buffer buffer{};
-  explicit BufferView(PyObject* object) {
-    check_status(PyObject_GetBuffer(object, &buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT));
-  }
-  ~BufferView() { PyBuffer_Release(&buffer); }
-};
-}  // namespace
+BufferView::BufferView(PyObject* object) {
+  check_status(PyObject_GetBuffer(object, &buffer_, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT));
+}
+
+void BufferView::require_format(const char* wanted) const {
+  if (std::string_view(format()) == wanted) return;
+  PyErr_Format(PyExc_TypeError, "expected an array of format '%s', got '%s'", wanted, format());
+  throw PythonError();
+}
 
 StateArray array_of(PyObject* object) {
   const BufferView view(object);
-  const std::string format = view.buffer.format ? view.buffer.format : "B";
   StateArray array;
+  const std::string_view format = view.format();
   if (format == "Zd") {
     array.type = NumberType::complex;
   } else if (format != "d") {
-    PyErr_Format(PyExc_TypeError, "expected an array of float64 or complex128, got format '%s'", format.c_str());
+    PyErr_Format(PyExc_TypeError, "expected an array of float64 or complex128, got format '%s'", view.format());
     throw PythonError();
   }
-  for (int i = 0; i < view.buffer.ndim; ++i) array.shape.push_back(view.buffer.shape[i]);
-  const auto* data = static_cast<const double*>(view.buffer.buf);
-  array.data = {data, data + static_cast<std::size_t>(view.buffer.len) / sizeof(double)};
+  array.shape.assign(view.shape().begin(), view.shape().end());
+  const std::span<const double> numbers = view.as<double>(view.format());
+  array.data = {numbers.data(), numbers.data() + numbers.size()};
   return array;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,27 @@ std::string string_of(PyObject* object);
 double number_of(PyObject* object);
 std::int64_t integer_of(PyObject* object);
 std::vector<std::string> strings_of(PyObject* sequence);
+/// The memory of an array of Python, C-contiguous, for as long as this is there.
+class BufferView {
+ public:
+  explicit BufferView(PyObject* object);
+  ~BufferView() { PyBuffer_Release(&buffer_); }
+  BufferView(const BufferView&) = delete;
+  BufferView& operator=(const BufferView&) = delete;
+  const char* format() const { return buffer_.format ? buffer_.format : "B"; }
+  std::span<const Py_ssize_t> shape() const { return {buffer_.shape, static_cast<std::size_t>(buffer_.ndim)}; }
+  /// Its elements; throws PythonError with TypeError set if their format (struct module: Zf, d, i, ..) is another.
+  template <class Value>
+  std::span<const Value> as(const char* format) const {
+    require_format(format);
+    return {static_cast<const Value*>(buffer_.buf), static_cast<std::size_t>(buffer_.len) / sizeof(Value)};
+  }
+
+ private:
+  void require_format(const char* format) const;
+  Py_buffer buffer_{};
+};
+
 /// A buffer of doubles of any rank, C-contiguous.
 std::vector<double> doubles_of(PyObject* object);
 /// A buffer of doubles or complex doubles, C-contiguous.

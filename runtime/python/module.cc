@@ -91,6 +91,8 @@ PyMethodDef functions[] = {
     {"inspect_ms", inspect_ms, METH_VARARGS, "inspect_ms(path, scan_cells=True) -> JSON text"},
     {"check_writable", check_writable, METH_VARARGS,
      "check_writable(path, columns, wait_s): raises what writing would"},
+    {"count_cells", count_cells, METH_VARARGS,
+     "count_cells(values, weights, flags, rows, hands, within or None, magnitudes) -> arrays by baseline, power"},
     {"save_flags", save_flags, METH_VARARGS, "save_flags(path, table): FLAG and FLAG_ROW into a new table"},
     {"restore_flags", restore_flags, METH_VARARGS, "restore_flags(path, table, wait_s) -> dict of counts"},
     {"open_set", open_set, METH_O, "open_set(path) -> OpenSet"},

@@ -1,11 +1,13 @@
 #include "runtime/python/ms_functions.h"
 
+#include "runtime/ms/count_cells.h"
 #include "runtime/ms/create.h"
 #include "runtime/ms/flag_versions.h"
 #include "runtime/ms/run.h"
 #include "runtime/ms/summary_json.h"
 #include "runtime/ms/tile_request.h"
 #include "runtime/ms/tile_writer.h"
+#include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
 #include "runtime/python/ms_options.h"
@@ -165,6 +167,37 @@ PyObject* restore_flags(PyObject*, PyObject* arguments) {
     Dict dict;
     dict.set("visibilities", integer(change.visibilities)).set("before", integer(change.before));
     return dict.set("after", integer(change.after)).take();
+  });
+}
+
+PyObject* count_cells(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *values, *weights, *flags, *rows, *hands, *within;
+    int magnitudes = 1;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOp", &values, &weights, &flags, &rows, &hands, &within, &magnitudes))
+      throw PythonError();
+    const BufferView value(values), weight(weights), flag(flags), row(rows), hand(hands);
+    std::optional<BufferView> limits;
+    if (within != Py_None) limits.emplace(within);
+    const std::span<const Py_ssize_t> shape = value.shape();
+    if (shape.size() != 4) throw Error("visibilities of a tile are [baseline, time, channel, correlation]");
+    ms::DataCells cells;
+    for (const auto& [count, n] : {std::pair{&cells.n_baseline, shape[0]}, std::pair{&cells.n_time, shape[1]},
+                                   std::pair{&cells.n_channel, shape[2]}, std::pair{&cells.n_correlation, shape[3]}})
+      *count = static_cast<std::size_t>(n);
+    cells.value = value.as<std::complex<float>>("Zf");
+    cells.weight = weight.as<float>("f");
+    cells.flag = flag.as<std::uint8_t>("B");
+    cells.row = row.as<std::int64_t>("l");
+    cells.hand = hand.as<std::uint8_t>("B");
+    if (limits) cells.within = limits->as<std::uint8_t>("B");
+    ms::CellCounts counts;
+    {
+      const WithoutGil without;
+      counts = ms::count_cells(cells, magnitudes != 0);
+    }
+    return tuple(make_array(counts.good), make_array(counts.measured), make_array(counts.magnitude),
+                 number(counts.power));
   });
 }
 

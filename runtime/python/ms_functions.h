@@ -24,6 +24,11 @@ PyObject* check_writable(PyObject* self, PyObject* arguments);
 PyObject* save_flags(PyObject* self, PyObject* arguments);
 PyObject* restore_flags(PyObject* self, PyObject* arguments);
 
+/// count_cells(values, weights, flags, rows, hands, within or None, magnitudes)
+///   -> ([baseline] good, those of which magnitudes count, sum of magnitudes; power): see runtime/ms/count_cells.h.
+/// Arrays are as tiles have them: complex64, float32, uint8, int64; `hands` and `within` are uint8.
+PyObject* count_cells(PyObject* self, PyObject* arguments);
+
 /// inspect_ms(path) -> str: the summary as JSON.
 PyObject* inspect_ms(PyObject* self, PyObject* path);
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._core import count_cells
 from ...ms import CORRELATION_NAMES, MsGroup
 from ..plan.solve_trees import DataSelection, within_limits
 from .neighbours import half_squares_of_differences
@@ -15,6 +16,7 @@ from .neighbours import half_squares_of_differences
 _PARALLEL = {"I", "XX", "YY", "RR", "LL"}
 _VISIBILITIES = 1 << 18  # that are looked at together
 _COMPARED = 1 << 16  # visibilities of a tile, with their neighbours
+_KINDS = (np.complex64, np.float32, np.uint8, np.int64)  # of columns, weights, flags and rows
 _FEWEST_PAIRS = 50  # of neighbours, by which noise is known to a tenth
 
 
@@ -48,32 +50,30 @@ def count_data(
     total, count = np.zeros(len(number)), np.zeros(len(number))
     differences = np.zeros((2, 2))
     for tile in tiles:
-        hands = [CORRELATION_NAMES.get(kind) in _PARALLEL for kind in tile["correlation_type"]]
+        hands = np.array([CORRELATION_NAMES.get(kind) in _PARALLEL for kind in tile["correlation_type"]], np.uint8)
         antenna = np.array([[number[a] for a in pair] for pair in tile["baselines"]])
         of_cell = stands_for(tile)
         of_row = tile["flag"][0, 0].size if len(antenna) else 0
         np.add.at(every, antenna, of_cell * of_row * (tile["row"] >= 0).sum(axis=1)[:, None])
         each = -(-tile["flag"].size // _COMPARED)  # of so many baselines one is enough
         for some in _baselines_at_a_time(tile):
-            weight, value = tile["weight"][some], tile["columns"][column][some]
-            with np.errstate(all="ignore"):  # of what is flagged, or should be
-                square = value.real**2 + value.imag**2
-                weighted = weight * square
-            usable = (tile["flag"][some] == 0) & (weight > 0) & (weight < np.inf) & np.isfinite(square)
-            usable &= (tile["row"][some] >= 0)[..., None, None]
+            arrays = (tile["columns"][column], tile["weight"], tile["flag"], tile["row"])
+            value, weight, flag, row = (
+                np.ascontiguousarray(array[some], kind) for array, kind in zip(arrays, _KINDS, strict=True)
+            )
             within = within_limits(tile, some, data)
-            solved = usable if within is None else usable & within[..., None]
-            power += float(np.where(solved, weighted, 0).sum(dtype=float))
-            chosen = slice(-some.start % each, None, each)
-            compared = (np.moveaxis(x[chosen], -1, 1) for x in (value, solved, weight))
+            limits = None if within is None else np.ascontiguousarray(within).view(np.uint8)
+            *sums, own_power = count_cells(value, weight, flag, row, hands, limits, magnitudes)
+            power += own_power
+            for table, of_baseline in zip((good, count, total), sums, strict=True):
+                np.add.at(table, antenna[some], of_cell * np.asarray(of_baseline)[:, None])
+            one = slice(-some.start % each, None, each)
+            solved = (flag[one] == 0) & (weight[one] > 0) & np.isfinite(weight[one]) & np.isfinite(value[one])
+            solved &= (row[one] >= 0)[..., None, None]
+            if within is not None:
+                solved &= within[one][..., None]
+            compared = (np.moveaxis(x, -1, 1) for x in (value[one], solved, weight[one]))
             differences += half_squares_of_differences(*compared).sum(axis=-1)
-            sums = [(good, np.array([np.count_nonzero(one) for one in usable], dtype=float))]
-            if magnitudes:
-                parallel = usable[..., hands]
-                size = np.where(parallel, np.sqrt(square[..., hands]), 0)
-                sums += [(table, x.sum(axis=(1, 2, 3), dtype=float)) for table, x in ((total, size), (count, parallel))]
-            for table, of_baseline in sums:
-                np.add.at(table, antenna[some], of_cell * of_baseline[:, None])
     good, every = (np.round(table).astype(np.int64) for table in (good, every))
     magnitude = np.divide(total, count, out=np.zeros(len(total)), where=count > 0)
     noise = min((float(own / pairs) for own, pairs in differences if pairs >= _FEWEST_PAIRS), default=None)
