@@ -11,6 +11,7 @@
 #include "runtime/core/cancellation.h"
 #include "runtime/ms/casacore_table.h"
 #include "runtime/ms/error.h"
+#include "runtime/ms/left_out.h"
 #include "runtime/ms/metadata.h"
 #include "runtime/ms/row_index.h"
 #include "runtime/ms/spare_arrays.h"
@@ -46,6 +47,8 @@ class MeasurementSet {
 
   /// Memory of tiles of this set.
   SpareArrays& spare_arrays() const { return *spare_arrays_; }
+  /// What readers of this set count as flagged.
+  LeftOut& left_out() const { return *left_out_; }
 
   /// The main table, for the other files of runtime/ms.
   const CasacoreTable& table() const { return table_; }
@@ -63,6 +66,7 @@ class MeasurementSet {
   };
   std::unique_ptr<HeldRows> rows_ = std::make_unique<HeldRows>();
   std::shared_ptr<SpareArrays> spare_arrays_ = SpareArrays::create();
+  std::unique_ptr<LeftOut> left_out_ = std::make_unique<LeftOut>();
 };
 
 /// Opens for update; where another program writes, tries again for so long. Throws SetLocked if that does not end, and

@@ -165,6 +165,7 @@ Tile TileReader::read_stored(const TileKey& key, Tile tile) const {
   if (selection_.flags) fill_flags(positions, rows, part, &tile);
   if (selection_.weights) fill_weights(positions, rows, part, &tile);
   turn_rows(index_->turned, &tile);
+  ms_.left_out().flag(&tile);
   if (const auto& to = selection_.rows.phase_centre) {
     const Field& field = ms_.metadata().fields[tile.field_id];
     move_phase_centre({field.ra_rad, field.dec_rad}, *to, &tile);

@@ -1,5 +1,6 @@
 #include "runtime/python/open_set_object.h"
 
+#include <cstring>
 #include <new>
 
 #include "runtime/ms/solve_tiles.h"
@@ -58,6 +59,7 @@ Ref tile_to_python(const std::shared_ptr<const Tile>& tile) {
   const auto f = static_cast<Py_ssize_t>(tile->n_channel()), c = static_cast<Py_ssize_t>(tile->n_correlation());
   Dict dict;
   dict.set("data_desc_id", integer(tile->data_desc_id)).set("field_id", integer(tile->field_id));
+  dict.set("first_channel", integer(static_cast<std::int64_t>(tile->first_channel)));
   dict.set("baselines", list_of(tile->baselines, [](const Baseline& baseline) {
              return tuple(integer(baseline.antenna1), integer(baseline.antenna2));
            }));
@@ -130,7 +132,44 @@ PyMethodDef reader_methods[] = {
     {"begin", begin, METH_NOARGS, "begin(): begin to read the first tile in the background"},
     {nullptr, nullptr, 0, nullptr}};
 
-PyMethodDef no_methods[] = {{nullptr, nullptr, 0, nullptr}};
+/// The numbers in an object's bytes.
+template <class T>
+std::vector<T> numbers_of(PyObject* bytes) {
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  check_status(PyBytes_AsStringAndSize(bytes, &data, &size));
+  std::vector<T> numbers(static_cast<std::size_t>(size) / sizeof(T));
+  if (!numbers.empty()) std::memcpy(numbers.data(), data, numbers.size() * sizeof(T));
+  return numbers;
+}
+
+PyObject* leave_out(PyObject* self, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *row, *bits;
+    Py_ssize_t first = 0, n_channel = 0, n_correlation = 0;
+    if (!PyArg_ParseTuple(arguments, "nnnOO", &first, &n_channel, &n_correlation, &row, &bits)) throw PythonError();
+    ms::LeftOutRows rows{static_cast<std::size_t>(first), static_cast<std::size_t>(n_channel),
+                         static_cast<std::size_t>(n_correlation), numbers_of<std::int64_t>(row),
+                         numbers_of<std::uint8_t>(bits)};
+    if (rows.bits.size() != rows.row.size() * rows.bytes_of_row()) throw Error("rows and bits do not fit together");
+    SetObject::of(self)->left_out().leave_out(std::move(rows));
+    return none();
+  });
+}
+
+PyObject* forget_left_out(PyObject* self, PyObject* row) {
+  return guarded([&] {
+    SetObject::of(self)->left_out().forget(numbers_of<std::int64_t>(row));
+    return none();
+  });
+}
+
+PyMethodDef set_methods[] = {
+    {"leave_out", leave_out, METH_VARARGS,
+     "leave_out(first_channel, n_channel, n_correlation, rows, bits): see runtime/ms/left_out.h; bytes of int64, "
+     "uint8"},
+    {"forget_left_out", forget_left_out, METH_O, "forget_left_out(rows): nothing of them is left out any more"},
+    {nullptr, nullptr, 0, nullptr}};
 
 /// Makes a type that Python cannot make objects of, and keeps it in `kept`.
 Ref make_type(const char* name, std::size_t size, PyType_Slot* slots, PyTypeObject*& kept) {
@@ -144,7 +183,7 @@ Ref make_type(const char* name, std::size_t size, PyType_Slot* slots, PyTypeObje
 
 Ref make_open_set_type() {
   static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(SetObject::deallocate)},
-                                {Py_tp_methods, no_methods},
+                                {Py_tp_methods, set_methods},
                                 {Py_tp_doc, const_cast<char*>("A Measurement Set that is open for reading.")},
                                 {0, nullptr}};
   return make_type("rimetree._core.OpenSet", sizeof(SetObject), slots, open_set_type);

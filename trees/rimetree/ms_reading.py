@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
 from .arguments import ArgumentError, checked
@@ -38,6 +39,18 @@ class OpenSet:
 
     def __repr__(self) -> str:
         return f"OpenSet({self.path!r})"
+
+    def leave_out(self, tile: dict, rows: NDArray[np.int64], out: NDArray[np.bool_]) -> None:
+        """Count visibilities as flagged from now on, for all who read rows through this object: `out` [row, channel,
+        correlation] of these rows of a tile that was read, without averaging. In the place of what was left out of
+        them before; the set stays as it is."""
+        shape = tile["first_channel"], len(tile["frequency_hz"]), len(tile["correlation_type"])
+        bits = np.packbits(out.reshape(len(rows), -1), axis=1)
+        self._core.leave_out(*shape, np.asarray(rows, np.int64).tobytes(), bits.tobytes())
+
+    def leave_in(self, rows: NDArray[np.int64]) -> None:
+        """Count what was left out of these rows as the set says."""
+        self._core.forget_left_out(np.asarray(rows, np.int64).tobytes())
 
 
 def source_of(path: str | os.PathLike | OpenSet):
@@ -122,9 +135,10 @@ def tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str] = (), **opti
     """Read a Measurement Set in time-slot groups; options as `run_options`.
 
     Each is a dict of read-only arrays: `time_s` [time], `interval_s` [time], `frequency_hz` and `channel_width_hz`
-    [channel], `correlation_type` (casacore's numbers), `baselines` (pairs of antenna ids), `row` [baseline, time] (-1:
-    no such row), `uvw_m` and `uvw_rate_m_s` [baseline, time, 3], `exposure_s` [baseline, time], `flag` and `weight`
-    [baseline, time, channel, correlation], and `columns`, a dict of complex64 arrays of that shape.
+    [channel] (of which the first is `first_channel` of its window), `correlation_type` (casacore's numbers),
+    `baselines` (pairs of antenna ids), `row` [baseline, time] (-1: no such row), `uvw_m` and `uvw_rate_m_s` [baseline,
+    time, 3], `exposure_s` [baseline, time], `flag` and `weight` [baseline, time, channel, correlation], and `columns`,
+    a dict of complex64 arrays of that shape.
     """
     yield from Tiles(path, columns, run_options(**options))
 

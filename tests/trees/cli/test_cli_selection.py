@@ -135,11 +135,10 @@ def test_windows_without_the_channels_are_named_once(command, tmp_path):
 
 
 @pytest.mark.parametrize("averaged", [["--average-time", "2"], ["--average-loss", "0.01"]])
-@pytest.mark.parametrize("option", ["--robust", "--flag-data"])
-def test_outliers_among_means_are_warned_of(command, observed, tmp_path, option, averaged):
+def test_outliers_among_means_are_warned_of(command, observed, tmp_path, averaged):
     path, sky = observed
     what = ("calibrate", path, "--sky", sky, "--term", "G: diag", "--out", tmp_path / "s.h5", "--dry-run")
-    warning = f"warning: {option} find outliers among means"
-    assert warning in command(*what, *averaged, option, "5").stderr
-    for one in ([option, "5"], averaged):
+    assert "warning: --robust finds outliers among means" in command(*what, *averaged, "--robust", "5").stderr
+    found_before = [*averaged, "--flag-data", "6"]
+    for one in (["--robust", "5"], averaged, found_before, [*found_before, "--robust", "5"]):
         assert "among means" not in command(*what, *one).stderr

@@ -70,7 +70,7 @@ class Session:
         self._on_iteration = on_iteration
         ns = NodeScope()
         bands = {one: frequency for one, (frequency, _) in plan.bands.items()} if plan.averaging else {}
-        self._weights = DataWeights(plan.group, options.data, options.flag_data, options.noise_per, bands)
+        self._weights = DataWeights(plan.group, options.data, options.flag_data, options.noise_per, bands, self._set)
         self.tree: SolveTree = solve_tree(
             ns,
             plan.group,
@@ -121,6 +121,7 @@ class Session:
         """Lets go of data and results, after the last chunk."""
         self._forest = self._ahead = self._looked = None
         self._search.release()
+        self._weights.end()
 
     def keep(self, arrays: dict) -> None:
         """Take the solutions of a chunk, solved or read, as the starting values of the next one."""
@@ -148,7 +149,7 @@ class Session:
             self._preferred = reference_antenna(known, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
         if self._searched:
-            self._searched.begin(chunk.slot_s, lambda: self._of_windows(chunk, data))
+            self._searched.begin(number, chunk.slot_s, lambda: self._of_windows(chunk, data))
         fitted = BestFit(StartingValues({}), None)
         if good.any() and self.tree.solved(reference):  # else nothing is told of any term
             run = functools.partial(self._run, chunk, data, reference)
@@ -247,6 +248,7 @@ class Session:
             found, self._ahead = self._ahead[1], None
             return found
         chunk, group = self.plan.chunks[number], self.plan.group
+        self._weights.before_averaging(number, self._span(chunk))
         columns = dict.fromkeys([self._options.data.column, *self.tree.columns])
         # Of baselines that are averaged differently there are several tiles, which are small.
         keep = self.plan.averaging is not None and self.need.slots >= len(chunk.slot_s)

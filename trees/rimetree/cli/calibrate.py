@@ -242,15 +242,13 @@ def _require_direction(direction: str | None, options, stages, model) -> None:
 
 
 def _outliers_in_means(options) -> str:
-    """The warning where outliers are looked for after they have been averaged with good data; else empty."""
-    looked = [
-        name for name, given in (("--flag-data", options.flag_data), ("--robust", options.solver.robust_dof)) if given
-    ]
-    if not looked or not (options.selection.averages or options.average_loss):
+    """The warning where outliers have been averaged with good data before a fit weighs them; else empty."""
+    averages = options.selection.averages or options.average_loss
+    if not averages or not options.solver.robust_dof or options.flag_data:
         return ""
     return (
-        f"{' and '.join(looked)} find outliers among means: one bad visibility has spoilt the mean that it is in. Flag "
-        "them before, or do not average"
+        "--robust finds outliers among means: one bad visibility has spoilt the mean that it is in. Leave them out "
+        "before (--flag-data), or do not average"
     )
 
 

@@ -14,11 +14,12 @@ from ...cells import Cells
 from ...families import NodeFamily
 from ...forest import Forest
 from ...indices import Index
-from ...ms import CORRELATION_NAMES, MsGroup, OpenSet
+from ...ms import CORRELATION_NAMES, MsGroup, OpenSet, without_averaging
 from ...scope import NodeScope
 from ..model.predicted_tiles import KeptTiles, KeptValues
 from ..plan.solve_trees import DataSelection, within_limits
 from .outliers import standing_out, usual_noise, variances
+from .stored_outliers import StoredOutliers
 
 Pair = tuple[int, int]
 
@@ -32,7 +33,8 @@ class DataWeights:
 
     `flag_data`: visibilities are left out whose magnitude stands out by so many standard deviations (0: none), first of
     the data, then of the residuals. `noise_per`: "baseline", "channel" or "" (weights as they are). `bands`: {data
-    description: channels} where tiles may have different ones, of which each of theirs is nearest to another.
+    description: channels} where tiles may have different ones, of which each of theirs is nearest to another. `opened`:
+    the set, where the data are averaged on reading: outliers of the data are then looked for before.
     """
 
     def __init__(
@@ -42,8 +44,13 @@ class DataWeights:
         flag_data: float,
         noise_per: str,
         bands: dict[int, NDArray[np.float64]] | None = None,
+        opened: OpenSet | None = None,
     ):
         self._group, self._data, self._most, self._per = group, data, flag_data, noise_per
+        self._stored: StoredOutliers | None = None
+        if flag_data > 0 and opened is not None and without_averaging(group.selection) != group.selection:
+            self._stored = StoredOutliers(opened, group, data.column, flag_data, self._good_stored)
+        self._number = 0  # of the chunk
         self._bands = bands or {}
         self._slots: NDArray[np.float64] = np.zeros(0)
         self._frequency: NDArray[np.float64] = np.zeros(0)
@@ -55,8 +62,9 @@ class DataWeights:
 
     @property
     def left_out(self) -> int:
-        """Visibilities of the chunk that are outliers."""
-        return sum(int(own.sum()) for own in self._out.values())
+        """Visibilities of the chunk that are outliers, as they are stored; then means."""
+        means = sum(int(own.sum()) for own in self._out.values())
+        return means + (self._stored.count(self._number) if self._stored else 0)
 
     def nodes(self, ns: NodeScope, p: Index, q: Index) -> NodeFamily:
         """The factors of baselines (p, q) in a tree."""
@@ -65,15 +73,26 @@ class DataWeights:
             ns.data_weight(*pair) << rt.PyNode(evaluate=own, dims=(2, 2), depends_on=["domain", "data"])
         return ns.data_weight(p, q)
 
-    def begin(self, slot_s: NDArray[np.float64], tiles: Callable[[], Iterable[dict]]) -> None:
+    def before_averaging(self, number: int, span_s: tuple[float, float]) -> None:
+        """Before a chunk, between these times (MJD, seconds), is read: leaves outliers out of means."""
+        if self._stored:
+            self._stored.look(number, span_s)
+
+    def end(self) -> None:
+        """After the last chunk: nothing is left out any more."""
+        if self._stored:
+            self._stored.forget()
+
+    def begin(self, number: int, slot_s: NDArray[np.float64], tiles: Callable[[], Iterable[dict]]) -> None:
         """A new chunk, of these times; `tiles()` reads its data, window by window."""
+        self._number = number
         self._slots, self._out, self._scale = np.asarray(slot_s), {}, {}
         bands: dict[int, NDArray[np.float64]] = {}
         magnitudes: dict[Pair, dict] = {}
         for tile in tiles():
             window = int(tile["data_desc_id"])
             bands[window] = self._bands.get(window, tile["frequency_hz"])
-            if self._most > 0:
+            if self._most > 0 and not self._stored:
                 self._keep_magnitudes(tile, magnitudes)
         self._frequency = np.concatenate([bands[one] for one in sorted(bands)]) if bands else np.zeros(0)
         for pair, parts in magnitudes.items():
@@ -142,11 +161,14 @@ class DataWeights:
 
     def _good(self, tile: dict, k: int) -> NDArray[np.bool_]:
         """[time, channel, 2, 2]: data of a baseline that are solved on, before anything is left out here."""
+        return _as_matrix(self._good_stored(tile, k), tile["correlation_type"], False)
+
+    def _good_stored(self, tile: dict, k: int) -> NDArray[np.bool_]:
+        """The same [time, channel, correlation]."""
         weight, value = tile["weight"][k], tile["columns"][self._data.column][k]
         good = (tile["flag"][k] == 0) & (tile["row"][k] >= 0)[:, None, None] & (weight > 0) & np.isfinite(value)
         within = within_limits(tile, k, self._data)
-        good &= True if within is None else within[..., None]
-        return _as_matrix(good, tile["correlation_type"], False)
+        return good if within is None else good & within[..., None]
 
     def _keep_magnitudes(self, tile: dict, magnitudes: dict) -> None:
         for k, pair in enumerate(tile["baselines"]):

@@ -13,6 +13,7 @@ _MAD = 1.4826  # standard deviation over median of magnitudes, of normal noise
 _RAYLEIGH = 1 / 1.17741  # standard deviation of real and imaginary part over median of the magnitude, of complex noise
 _AT_A_TIME = 1 << 20  # magnitudes, of which copies are made
 _LEAST = 8  # values of which a median tells something
+_FEW = 4096  # of which sorting all is quicker than looking for the one in the middle
 _LEAST_NOISE = 0.01  # no variance is less than this part of the median: few data may fit exactly
 
 
@@ -30,7 +31,7 @@ def standing_out(size: NDArray, most_sigma: float, *, around: str, usual: NDArra
     filled = np.where(known, size, np.nan).astype(float)
     filled = np.where(total > 0, filled, 0.0)
     if around == "zero":
-        noise = _RAYLEIGH * np.nanmedian(filled, axis=(0, 1), keepdims=True)
+        noise = _RAYLEIGH * _median(filled, 2)
         if usual is not None:
             few = total < _LEAST
             noise, total = np.where(few, np.nan_to_num(usual), noise), np.where(few, _LEAST, total)
@@ -39,11 +40,23 @@ def standing_out(size: NDArray, most_sigma: float, *, around: str, usual: NDArra
     else:
         by_channel = np.where(known.sum(axis=0, keepdims=True) > 0, filled, 0.0)
         along = by_channel if len(size) >= 5 else filled
-        middle = np.nanmedian(along, axis=0 if len(size) >= 5 else (0, 1), keepdims=True)
+        middle = _median(along, 1 if len(size) >= 5 else 2)
         deviation = np.abs(filled - middle)
-        limit = most_sigma * _MAD * np.nanmedian(deviation, axis=(0, 1), keepdims=True)
+        limit = most_sigma * _MAD * _median(deviation, 2)
     with np.errstate(invalid="ignore"):
         return known & (deviation > limit) & (limit > 0) & (total >= _LEAST)
+
+
+def _median(values: NDArray[np.float64], axes: int) -> NDArray[np.float64]:
+    """Over the first so many axes, which are kept with length 1; NaN do not count, of which not all values are."""
+    shape = (1,) * axes + values.shape[axes:]
+    flat = values.reshape(-1, *values.shape[axes:])
+    if len(flat) > _FEW:
+        return np.nanmedian(flat, axis=0).reshape(shape)
+    ordered = np.sort(flat, axis=0)  # NaN come last
+    count = np.count_nonzero(~np.isnan(ordered), axis=0, keepdims=True)
+    middle = (np.take_along_axis(ordered, place, axis=0) for place in ((count - 1) // 2, count // 2))
+    return (0.5 * sum(middle)).reshape(shape)
 
 
 @checked
@@ -54,7 +67,7 @@ def usual_noise(sizes: Iterable[NDArray]) -> NDArray[np.float64]:
     for size in sizes:
         known = np.isfinite(size).any(axis=(0, 1))
         filled = np.where(known, size, 0.0)
-        medians.append(np.where(known, np.nanmedian(filled, axis=(0, 1)), np.nan))
+        medians.append(np.where(known, _median(filled, 2)[0, 0], np.nan))
     every = np.array(medians)
     known = np.isfinite(every).any(axis=0)
     return np.where(known, _RAYLEIGH * np.nanmedian(np.where(known, every, 0.0), axis=0), np.nan)
