@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.calibration.report.powers import Powers
 from rimetree.calibration.report.residual_report import residual_rows, signal_lines, worst_antennas
 from rimetree.plots.residual_page import write_residual_page
 
@@ -73,6 +75,11 @@ def test_residuals_are_the_noise_and_what_has_no_signal_is_named(observed, tmp_p
     assert quiet.antennas == [f"ANT-{QUIET}"]
     times = [t for field, window, t in quiet.times if window == (0,)]
     np.testing.assert_allclose(times, one.time_s[5:7])
+    assert {window for _, window, _ in quiet.times} == {(0,)}
+    # However much louder a window without signal is.
+    many = [(name, getattr(other, name)) for name in ("of_antennas", "of_times", "of_channels")]
+    louder = replace(other, **{name: Powers(1e4 * x.data, 1e4 * x.residual, x.count) for name, x in many})
+    assert calibration.without_signal([one, louder]) == quiet
     text = "\n".join(signal_lines([one, other]))
     assert "windows without signal: field 0 window 1" in text and "antennas without good data: ANT-2" in text
     assert worst_antennas([one])[0][0] == f"ANT-{QUIET}"

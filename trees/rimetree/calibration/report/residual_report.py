@@ -34,20 +34,23 @@ class WithoutSignal:
 @checked
 def without_signal(found: Sequence[GroupResiduals]) -> WithoutSignal:
     """Windows, antennas and times of parallel hands in which the model explains less than 5 standard deviations of the
-    power, or less than a tenth of what it explains of the others in the median."""
+    power, or less than a tenth of what it explains of the others in the median. Antennas and times are those of windows
+    with signal, if there are any."""
     windows = _weak([_total(one.of_correlations, one.parallel) for one in found])
+    told = [one for one, weak in zip(found, windows, strict=True) if not weak] or list(found)
     names = list(dict.fromkeys(name for one in found for name in _antenna_names(one)))
     of_antennas = {name: [] for name in names}
     good = dict.fromkeys(names, 0)
     for one in found:
         for k, name in enumerate(_antenna_names(one)):
             own = _total(one.of_antennas.at(k), one.parallel)
-            of_antennas[name].append(own)
+            if one in told:
+                of_antennas[name].append(own)
             good[name] += own[2] + one.missing[k]
-    sums = [tuple(np.sum(of_antennas[name], axis=0)) for name in names]
+    sums = [tuple(np.sum(of_antennas[name] or [(0.0, 0.0, 0)], axis=0)) for name in names]
     weak_antennas = [name for name, weak in zip(names, _weak(sums), strict=True) if weak]
     times = []
-    for one in found:
+    for one in told:
         each = [_total(one.of_times.at(t), one.parallel) for t in range(len(one.time_s))]
         times += [
             (one.group.field_id, one.group.data_desc_ids, float(t))
