@@ -6,10 +6,11 @@
 #
 # Logs go to the folder RESULTS. The end is a summary: the device, the date, and how each stage ended. The exit status
 # is 0 only if all that ran was good; a tool that is not there is said to be skipped. RIMETREE_DEVICE names the device
-# (by default cuda:0), RIMETREE_GPU_LIMIT_S the seconds that one command may take (900).
+# (by default cuda:0), RIMETREE_GPU_LIMIT_S the seconds that one command may take (900), RIMETREE_GPU_JOBS how many
+# processes share the tests of a program and the device (by default one for each core, at most 12).
 set -uo pipefail
 
-(($# > 0)) || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+(($# > 0)) || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$1"
 RESULTS=$(cd "$1" && pwd)
@@ -20,6 +21,8 @@ STAGES=("$@")
 # By its name, so that tests fail rather than take a simulated one where it cannot be used.
 export RIMETREE_DEVICE=${RIMETREE_DEVICE:-cuda:0}
 SUMMARY=$RESULTS/summary.txt FAILED=0 LIMIT_S=${RIMETREE_GPU_LIMIT_S:-900}
+cores=$(nproc)
+JOBS=${RIMETREE_GPU_JOBS:-$((cores < 12 ? cores : 12))}
 
 # The libraries here are for programs that do not find them by themselves; tools had better not see them.
 starts() { "$HERE/memory_tests" --gtest_list_tests >/dev/null 2>&1; }
@@ -46,6 +49,32 @@ run() {
   last=$(grep -E 'PASSED|FAILED|SUMMARY:|source-visibilities/s|^stopped' "$RESULTS/$name.log" | tail -n 1)
   printf '%-32s status %d, %d s: %s\n' "$name" "$status" $((SECONDS - start)) "$last" | tee -a "$SUMMARY"
 }
+# The same for a test program, whose tests are shared among processes: most of a test is the host's work.
+run_tests() {
+  local name=$1 status=0 start=$SECONDS shard one processes=()
+  shift
+  for ((shard = 0; shard < JOBS; ++shard)); do
+    GTEST_TOTAL_SHARDS=$JOBS GTEST_SHARD_INDEX=$shard timeout --kill-after 10 "$LIMIT_S" "$@" \
+      >"$RESULTS/$name.$shard.log" 2>&1 &
+    processes+=($!)
+  done
+  for ((shard = 0; shard < JOBS; ++shard)); do
+    one=0
+    wait "${processes[shard]}" || one=$?
+    ((one != 124)) || echo "stopped after $LIMIT_S s" >>"$RESULTS/$name.$shard.log"
+    ((one == 0)) || status=$one
+    cat "$RESULTS/$name.$shard.log"
+    rm "$RESULTS/$name.$shard.log"
+  done >"$RESULTS/$name.log"
+  ((status == 0)) || FAILED=1
+  # Those of GoogleTest that were good, and what is wrong: tests, errors of the sanitizer, and processes that were stopped.
+  awk -v name="$name" -v status="$status" -v seconds=$((SECONDS - start)) '
+    /^\[  PASSED  \]/ { good += $4 }
+    /^\[  FAILED  \] [^ ]+ \(|^stopped after/ { ++bad }
+    /ERROR SUMMARY:|RACECHECK SUMMARY:/ { bad += $4 }
+    END { printf "%-32s status %d, %d s: %d passed, %d failures or errors\n", name, status, seconds, good, bad }
+  ' "$RESULTS/$name.log" | tee -a "$SUMMARY"
+}
 skip() { echo "$1: skipped, $2" | tee -a "$SUMMARY"; }
 
 tests() {
@@ -53,13 +82,13 @@ tests() {
   # What loads plugins by the paths of the build folder is no matter of devices.
   for program in memory_tests runtime_tests runtime_solve_tests nodes_tests nodes_psv_device_tests \
     nodes_correlator_device_tests; do
-    run "$program" "$HERE/$program" --gtest_filter=-Registry.*:Plugin.* --gtest_brief=1
+    run_tests "$program" "$HERE/$program" --gtest_filter=-Registry.*:Plugin.* --gtest_brief=1
   done
 }
 
 # Runs some tests of a program under one tool of the sanitizer.
 sanitize() {
-  run "$1" compute-sanitizer --tool "$tool" --error-exitcode 9 "$HERE/$2" "--gtest_filter=$3" --gtest_brief=1
+  run_tests "$1" compute-sanitizer --tool "$tool" --error-exitcode 9 "$HERE/$2" "--gtest_filter=$3" --gtest_brief=1
 }
 sanitizers() {
   local tool
