@@ -33,6 +33,8 @@ class DeviceContext {
   /// Copies to and from the device while other work is computed.
   memory::Queue& up() { return *up_; }
   memory::Queue& down() { return *down_; }
+  /// So many queues beside each other.
+  static constexpr std::size_t kBeside = 3;
   /// For kernels that may run at the same time as others: what begins fills the multiprocessors that what ends leaves.
   memory::Queue& beside(std::size_t i) { return *beside_[i % kBeside]; }
   memory::ResidentArrays& arrays() { return *shared_->arrays_; }
@@ -56,7 +58,6 @@ class DeviceContext {
   };
   memory::DeviceStatistics before_;  // what others had done to the device
   std::shared_ptr<Shared> shared_;
-  static constexpr std::size_t kBeside = 3;
   std::unique_ptr<memory::Queue> up_, down_, beside_[kBeside];
 };
 using DeviceContexts = std::vector<std::unique_ptr<DeviceContext>>;

@@ -93,7 +93,7 @@ void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sou
       job.accumulate = accumulate;
       job.group_bits = group_bits_for(job);
       memory::Queue& queue = rows.queue != nullptr ? *rows.queue : sky.queue();
-      if (&queue != &sky.queue()) queue.wait_for(sky.queue().record());  // which brings the sky
+      sky.bring_to(queue);
       launch(queue, job);
       accumulate = true;
     };

@@ -173,8 +173,7 @@ void MatrixMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
   do {  // an empty sky has visibilities too: zeros
     const std::size_t end = std::min(begin + this->chunk_sources(), of_.sky.n_source);
     this->sky(device).fill(job, begin, end, *slot.range, kJonesPlanes);
-    memory::Queue& of_sky = this->sky(device).queue();
-    if (slot.queue != &of_sky) slot.queue->wait_for(of_sky.record());  // which brings the sky
+    this->sky(device).bring_to(*slot.queue);
     launch(*slot.queue, job);
     job.accumulate = true;
     begin = end;

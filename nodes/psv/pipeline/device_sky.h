@@ -69,6 +69,10 @@ class DeviceSky {
     return resident(role, version, begin, 0, [&]() -> const std::vector<U>& { return values; });
   }
   memory::Queue& queue() const { return context_.compute(); }
+  /// Work that is queued from now on finds the sources there.
+  void bring_to(memory::Queue& queue) const {
+    if (&queue != &this->queue()) queue.wait_for(this->queue().record());
+  }
   const Summed& summed() const { return of_; }
   const PackedProblem& packed() const { return packed_; }
   DeviceContext& context() const { return context_; }

@@ -61,6 +61,8 @@ struct SlotsOfDevice {
   DeviceSlot slots[kSlots];
 };
 
+static_assert(kSlots <= DeviceContext::kBeside, "chunks that are computed at the same time need a queue each");
+
 class Pipeline {
  public:
   Pipeline(DeviceMethod& method, const DeviceOutput& output, std::size_t n_channel, const Machine& machine)
