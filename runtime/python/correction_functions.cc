@@ -1,6 +1,6 @@
 #include "runtime/python/correction_functions.h"
 
-#include "runtime/ms/correction_run.h"
+#include "runtime/ms/runs/correction_run.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"

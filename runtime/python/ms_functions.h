@@ -1,7 +1,7 @@
 // Measurement Sets for Python: creating, inspecting, and running a forest over one.
 #pragma once
 
-#include "runtime/ms/tile_run.h"
+#include "runtime/ms/runs/tile_run.h"
 #include "runtime/python/python.h"
 
 namespace rimetree::python {
@@ -20,12 +20,13 @@ PyObject* create_ms(PyObject* self, PyObject* arguments);
 /// check_writable(path, columns, wait_s): raises where visibilities cannot be written into one of the columns.
 PyObject* check_writable(PyObject* self, PyObject* arguments);
 
-/// save_flags(path, table), restore_flags(path, table, wait_s) -> dict: see runtime/ms/flag_versions.h.
+/// save_flags(path, table), restore_flags(path, table, wait_s) -> dict: see runtime/ms/set/flag_versions.h.
 PyObject* save_flags(PyObject* self, PyObject* arguments);
 PyObject* restore_flags(PyObject* self, PyObject* arguments);
 
 /// count_cells(values, weights, flags, rows, hands, within or None, magnitudes)
-///   -> ([baseline] good, those of which magnitudes count, sum of magnitudes; power): see runtime/ms/count_cells.h.
+///   -> ([baseline] good, those of which magnitudes count, sum of magnitudes; power): see
+///   runtime/ms/tiles/count_cells.h.
 /// Arrays are as tiles have them: complex64, float32, uint8, int64; `hands` and `within` are uint8.
 PyObject* count_cells(PyObject* self, PyObject* arguments);
 

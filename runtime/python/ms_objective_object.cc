@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "runtime/ms/ms_objective.h"
+#include "runtime/ms/runs/ms_objective.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
 #include "runtime/python/gradient_functions.h"

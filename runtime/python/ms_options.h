@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "runtime/core/request.h"
-#include "runtime/ms/tile_reader.h"
-#include "runtime/ms/tile_run.h"
+#include "runtime/ms/runs/tile_run.h"
+#include "runtime/ms/tiles/tile_reader.h"
 #include "runtime/python/python.h"
 
 namespace rimetree::python {

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <new>
 
-#include "runtime/ms/solve_tiles.h"
-#include "runtime/ms/tile_request.h"
-#include "runtime/ms/tile_values.h"
+#include "runtime/ms/runs/solve_tiles.h"
+#include "runtime/ms/tiles/tile_request.h"
+#include "runtime/ms/tiles/tile_values.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
@@ -166,7 +166,7 @@ PyObject* forget_left_out(PyObject* self, PyObject* row) {
 
 PyMethodDef set_methods[] = {
     {"leave_out", leave_out, METH_VARARGS,
-     "leave_out(first_channel, n_channel, n_correlation, rows, bits): see runtime/ms/left_out.h; bytes of int64, "
+     "leave_out(first_channel, n_channel, n_correlation, rows, bits): see runtime/ms/set/left_out.h; bytes of int64, "
      "uint8"},
     {"forget_left_out", forget_left_out, METH_O, "forget_left_out(rows): nothing of them is left out any more"},
     {nullptr, nullptr, 0, nullptr}};

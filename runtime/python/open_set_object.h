@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/ms/measurement_set.h"
+#include "runtime/ms/set/measurement_set.h"
 #include "runtime/python/python.h"
 
 namespace rimetree::python {

@@ -2,7 +2,7 @@
 
 #include "memory/device.h"
 #include "runtime/core/forest.h"
-#include "runtime/ms/error.h"
+#include "runtime/ms/tables/error.h"
 #include "runtime/python/convert.h"
 
 namespace rimetree::python {

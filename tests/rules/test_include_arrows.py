@@ -31,17 +31,26 @@ MAY_INCLUDE = {
 }
 # Headers that stand alone: they may be included wherever Highway may.
 FOR_HIGHWAY = {"runtime/math/simd_targets.h"}
-# Rooms of nodes/psv, and which others each may include: methods know nothing of each other. The files beside the rooms
-# say what a sum is over (rooms include these), or put the node together (those include rooms).
-PSV_ROOMS = {
-    "direct": set(),
-    "delay": set(),
-    "general": set(),
-    "pipeline": set(),
-    "matrix": {"pipeline"},
-    "adjoint": {"direct", "pipeline", "matrix"},
-    "device": {"pipeline", "adjoint"},
-    "planner": {"direct", "delay", "pipeline", "matrix", "adjoint", "device"},
+# Rooms of a folder, and which others each may include. Of nodes/psv: methods know nothing of each other. The files
+# beside the rooms say what a sum is over (rooms include these), or put the node together (those include rooms).
+ROOMS = {
+    "nodes/psv": {
+        "direct": set(),
+        "delay": set(),
+        "general": set(),
+        "pipeline": set(),
+        "matrix": {"pipeline"},
+        "adjoint": {"direct", "pipeline", "matrix"},
+        "device": {"pipeline", "adjoint"},
+        "planner": {"direct", "delay", "pipeline", "matrix", "adjoint", "device"},
+    },
+    "runtime/ms": {
+        "tables": set(),
+        "set": {"tables"},
+        "tiles": {"tables", "set"},
+        "runs": {"tables", "set", "tiles"},
+        "inspect": {"tables", "set"},
+    },
 }
 # Headers of other libraries, and the only folders that may include them.
 WALLS = {
@@ -95,26 +104,27 @@ def violations(path: str, text: str) -> list[str]:
     return found
 
 
-def psv_room(path: str) -> str | None:
-    """The room of nodes/psv that a file is in; "" beside the rooms, None elsewhere."""
-    if not path.startswith("nodes/psv/"):
+def room_of(path: str, folder: str) -> str | None:
+    """The room of a folder that a file is in; "" beside the rooms, None elsewhere."""
+    if not path.startswith(folder + "/"):
         return None
     parts = path.split("/")
     return parts[2] if len(parts) > 3 else ""
 
 
-def psv_violations(path: str, text: str) -> list[str]:
-    """What a file of a room of nodes/psv includes of other rooms but may not."""
-    here = psv_room(path)
+def room_violations(path: str, text: str) -> list[str]:
+    """What a file of a room includes of other rooms of its folder but may not."""
+    folder = folder_of(path)
+    here = room_of(path, folder) if folder in ROOMS else None
     if not here:
         return []
-    allowed = PSV_ROOMS[here] | {here}
+    allowed = ROOMS[folder][here] | {here}
     found = []
     for header in INCLUDE.findall(text):
-        room = psv_room(header)
+        room = room_of(header, folder)
         if room and room not in allowed:
             found.append(f"{path} includes {header}: {here}/ may include {', '.join(sorted(allowed))}")
-        if room == "" and any(psv_room(h) for h in INCLUDE.findall((ROOT / header).read_text(encoding="utf-8"))):
+        if room == "" and any(room_of(h, folder) for h in INCLUDE.findall((ROOT / header).read_text(encoding="utf-8"))):
             found.append(f"{path} includes {header}, which puts rooms together")
     return found
 
@@ -125,13 +135,15 @@ def test_there_is_something_to_check():
         "nodes/correlator",
     }
     assert len(SOURCES) > 50
-    assert {psv_room(str(p.relative_to(ROOT))) for p in SOURCES} == set(PSV_ROOMS) | {"", None}
+    for folder, rooms in ROOMS.items():
+        found = {room_of(str(p.relative_to(ROOT)), folder) for p in SOURCES}
+        assert found - {""} == set(rooms) | {None}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_includes_follow_the_arrows(path):
     name, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
-    assert not violations(name, text) + psv_violations(name, text)
+    assert not violations(name, text) + room_violations(name, text)
 
 
 def test_only_files_for_gpus_need_a_cuda_toolkit():
@@ -160,20 +172,20 @@ def test_project_headers_are_found_from_the_root():
     [
         ("memory/pool.cc", "runtime/core/error.h"),
         ("runtime/evaluate/plan.cc", "nodes/psv/kernel.h"),
-        ("runtime/evaluate/plan.cc", "runtime/ms/run.h"),
+        ("runtime/evaluate/plan.cc", "runtime/ms/runs/run.h"),
         ("runtime/evaluate/plan.cc", "runtime/python/array.h"),
         ("runtime/evaluate/plan.cc", "runtime/solve/solve.h"),
         ("runtime/fit/covariance.cc", "runtime/core/error.h"),
         ("runtime/solve/solve.cc", "Eigen/Core"),
         ("runtime/math/complex.h", "runtime/core/error.h"),
         ("runtime/math/complex.h", "memory/device.h"),
-        ("runtime/ms/run.cc", "runtime/python/array.h"),
+        ("runtime/ms/runs/run.cc", "runtime/python/array.h"),
         ("runtime/python/module.cc", "nodes/psv/kernel.h"),
         ("nodes/add.cu", "nodes/sum.h"),
         ("nodes/add.cu", "nodes/psv/kernel.h"),
         ("nodes/psv/psv.cc", "nodes/correlator/kernel.h"),
         ("nodes/psv/psv.cc", "nodes/add.h"),
-        ("nodes/spigot.cc", "runtime/ms/run.h"),
+        ("nodes/spigot.cc", "runtime/ms/runs/run.h"),
         ("nodes/spigot.cc", "casacore/ms/MeasurementSets.h"),
         ("nodes/psv/planner/device_solve.cc", "cuda_runtime.h"),
         ("nodes/add.cu", "boost/dll.hpp"),
@@ -189,7 +201,7 @@ def test_a_wrong_include_is_noticed(path, header):
     "path, header",
     [
         ("runtime/core/registry.cc", "boost/dll/shared_library.hpp"),
-        ("runtime/ms/run.cc", "casacore/tables/Tables.h"),
+        ("runtime/ms/runs/run.cc", "casacore/tables/Tables.h"),
         ("nodes/psv/psv.cc", "nodes/psv/kernel.h"),
         ("memory/cuda_device.h", "cuda_runtime_api.h"),
         ("nodes/add.cu", "runtime/math/complex.h"),
@@ -211,5 +223,18 @@ def test_a_right_include_passes(path, header):
     ],
 )
 def test_methods_know_nothing_of_each_other(path, header):
-    assert psv_violations(path, f'#include "{header}"\n')
-    assert not psv_violations("nodes/psv/planner/device_solve.cc", f'#include "{header}"\n')
+    assert room_violations(path, f'#include "{header}"\n')
+    assert not room_violations("nodes/psv/planner/device_solve.cc", f'#include "{header}"\n')
+
+
+@pytest.mark.parametrize(
+    "path, header",
+    [
+        ("runtime/ms/tables/casacore_create.h", "runtime/ms/set/create.h"),
+        ("runtime/ms/tiles/tile_reader.cc", "runtime/ms/runs/run.h"),
+        ("runtime/ms/inspect/inspect.cc", "runtime/ms/tiles/tile_reader.h"),
+    ],
+)
+def test_rooms_of_measurement_sets_stand_on_those_below(path, header):
+    assert room_violations(path, f'#include "{header}"\n')
+    assert not room_violations("runtime/ms/runs/run.cc", f'#include "{header}"\n')

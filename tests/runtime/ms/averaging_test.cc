@@ -1,4 +1,4 @@
-#include "runtime/ms/averaging.h"
+#include "runtime/ms/set/averaging.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ms/tile_reader.h"
+#include "runtime/ms/tiles/tile_reader.h"
 #include "tests/runtime/ms/small_set.h"
 
 namespace rimetree::ms {

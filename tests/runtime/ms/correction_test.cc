@@ -1,5 +1,5 @@
 // Correcting one tile: correlations in any order, Stokes I, counts. Against sums over matrix elements.
-#include "runtime/ms/correction.h"
+#include "runtime/ms/runs/correction.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "runtime/ms/count_cells.h"
+#include "runtime/ms/tiles/count_cells.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "runtime/ms/error.h"
+#include "runtime/ms/tables/error.h"
 
 namespace rimetree::ms {
 namespace {

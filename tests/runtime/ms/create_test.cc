@@ -1,9 +1,9 @@
-#include "runtime/ms/create.h"
+#include "runtime/ms/set/create.h"
 
 #include <fstream>
 
-#include "runtime/ms/inspect.h"
-#include "runtime/ms/tile_reader.h"
+#include "runtime/ms/inspect/inspect.h"
+#include "runtime/ms/tiles/tile_reader.h"
 #include "tests/runtime/ms/small_set.h"
 
 namespace rimetree::ms {

@@ -1,5 +1,5 @@
 // Flags saved as a table and restored, and what does not fit.
-#include "runtime/ms/flag_versions.h"
+#include "runtime/ms/set/flag_versions.h"
 
 #include <random>
 

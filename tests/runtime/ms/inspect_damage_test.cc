@@ -1,7 +1,7 @@
 // Sets with something wrong in them: inspect() must name it, and must not contradict itself.
 #include <limits>
 
-#include "runtime/ms/inspect.h"
+#include "runtime/ms/inspect/inspect.h"
 #include "tests/runtime/ms/small_set.h"
 
 namespace rimetree::ms {

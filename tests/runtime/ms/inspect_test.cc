@@ -1,6 +1,6 @@
-#include "runtime/ms/inspect.h"
+#include "runtime/ms/inspect/inspect.h"
 
-#include "runtime/ms/summary_json.h"
+#include "runtime/ms/inspect/summary_json.h"
 #include "tests/runtime/ms/small_set.h"
 
 namespace rimetree::ms {

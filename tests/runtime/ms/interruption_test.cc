@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/ms/inspect.h"
-#include "runtime/ms/tile_writer.h"
+#include "runtime/ms/inspect/inspect.h"
+#include "runtime/ms/tiles/tile_writer.h"
 #include "tests/runtime/ms/coded_tiles.h"
 
 namespace rimetree::ms {

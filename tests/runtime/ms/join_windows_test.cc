@@ -1,10 +1,10 @@
-#include "runtime/ms/join_windows.h"
+#include "runtime/ms/tiles/join_windows.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "runtime/ms/error.h"
+#include "runtime/ms/tables/error.h"
 
 namespace rimetree::ms {
 namespace {

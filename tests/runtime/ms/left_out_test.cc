@@ -1,9 +1,9 @@
-#include "runtime/ms/left_out.h"
+#include "runtime/ms/set/left_out.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "runtime/ms/tile_reader.h"
+#include "runtime/ms/tiles/tile_reader.h"
 #include "tests/runtime/ms/small_set.h"
 
 namespace rimetree::ms {

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/ms/tile_writer.h"
+#include "runtime/ms/tiles/tile_writer.h"
 #include "tests/runtime/ms/small_set.h"
 
 namespace rimetree::ms {

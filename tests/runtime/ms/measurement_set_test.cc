@@ -1,9 +1,9 @@
-#include "runtime/ms/measurement_set.h"
+#include "runtime/ms/set/measurement_set.h"
 
 #include <fstream>
 
-#include "runtime/ms/row_index.h"
-#include "runtime/ms/tile_reader.h"
+#include "runtime/ms/set/row_index.h"
+#include "runtime/ms/tiles/tile_reader.h"
 #include "tests/runtime/ms/small_set.h"
 
 namespace rimetree::ms {

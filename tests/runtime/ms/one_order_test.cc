@@ -1,11 +1,11 @@
-#include "runtime/ms/one_order.h"
+#include "runtime/ms/set/one_order.h"
 
 #include <gtest/gtest.h>
 
 #include <complex>
 #include <memory>
 
-#include "runtime/ms/tile_reader.h"
+#include "runtime/ms/tiles/tile_reader.h"
 #include "tests/runtime/ms/small_set.h"
 
 namespace rimetree::ms {

@@ -1,4 +1,4 @@
-#include "runtime/ms/phase_centre.h"
+#include "runtime/ms/set/phase_centre.h"
 
 #include <gtest/gtest.h>
 

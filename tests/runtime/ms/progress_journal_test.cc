@@ -1,4 +1,4 @@
-#include "runtime/ms/progress_journal.h"
+#include "runtime/ms/set/progress_journal.h"
 
 #include <fstream>
 

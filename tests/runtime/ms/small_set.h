@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ms/create.h"
-#include "runtime/ms/measurement_set.h"
+#include "runtime/ms/set/create.h"
+#include "runtime/ms/set/measurement_set.h"
 
 namespace rimetree::ms {
 

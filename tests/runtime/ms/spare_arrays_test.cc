@@ -1,4 +1,4 @@
-#include "runtime/ms/spare_arrays.h"
+#include "runtime/ms/set/spare_arrays.h"
 
 #include <gtest/gtest.h>
 

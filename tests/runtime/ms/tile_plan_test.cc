@@ -1,4 +1,4 @@
-#include "runtime/ms/tile_plan.h"
+#include "runtime/ms/set/tile_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/ms/tile_reader.h"
+#include "runtime/ms/tiles/tile_reader.h"
 
 #include <random>
 #include <thread>

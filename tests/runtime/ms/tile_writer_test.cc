@@ -1,4 +1,4 @@
-#include "runtime/ms/tile_writer.h"
+#include "runtime/ms/tiles/tile_writer.h"
 
 #include <cmath>
 #include <thread>

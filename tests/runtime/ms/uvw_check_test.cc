@@ -1,4 +1,4 @@
-#include "runtime/ms/uvw_check.h"
+#include "runtime/ms/inspect/uvw_check.h"
 
 #include <gtest/gtest.h>
 
