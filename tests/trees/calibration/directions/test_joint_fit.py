@@ -66,3 +66,21 @@ def test_slope_and_curvature(whole, shared, held):
         downwards = (fit.chi_square(down) - fit.chi_square(up)) / 4e-5
         downwards[list(held)] = 0.0
         np.testing.assert_allclose(slope[k], downwards, rtol=1e-6, atol=1e-6 * np.abs(downwards).max())
+
+
+def test_few_steps_are_too_long(monkeypatch):
+    """Damping that fell tenfold after each good step had the next one rejected: every second was in vain."""
+    rng = np.random.default_rng(2)
+    sums, unknowns = problem(rng, whole=True, shared=False)
+    fit, taken = JointFit(sums, unknowns), []
+    step, normal = fit._step, fit.normal
+    monkeypatch.setattr(fit, "_step", lambda *what: taken.append(len(what[0])) or step(*what))
+    good = []
+    monkeypatch.setattr(fit, "normal", lambda seen, *what: good.append(len(seen)) or normal(seen, *what))
+    place = rng.normal(0, 1.0, (16, fit.count))
+    found, chi_square = fit.climbed(place, 80)
+    assert (chi_square < 0.6 * fit.chi_square(fit.seen(place))).all()
+    assert sum(good) > 0.75 * sum(taken), (sum(good), sum(taken))
+    slope, curvature = fit.normal(fit.seen(found))
+    told = np.einsum("si,sij,sj->s", slope, np.linalg.pinv(curvature, rcond=1e-9, hermitian=True), slope)
+    assert np.median(told / chi_square) < 1e-4
