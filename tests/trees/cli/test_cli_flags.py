@@ -145,6 +145,8 @@ def test_versions_as_casa_keeps_them(command, filled):
     assert "cannot be called 'a/b'" in command("flags", "save", path, "a/b", code=1).stderr
     wrong = command("flags", "restore", path, "third", code=1).stderr
     assert "no flag version 'third'; there are first, second" in wrong
+    assert "which version of the flags is restored" in command("flags", "restore", path, code=2).stderr
+    assert f"{path} has first, second" in command("flags", "restore", path, code=2).stderr
     assert "no Measurement Set" in command("flags", "list", "none.ms", code=1).stderr
 
 

@@ -43,12 +43,15 @@ def save_command(ms, name, comment) -> None:
 
 @command.command("restore")
 @click.argument("ms", type=click.Path())
-@click.argument("name")
+@click.argument("name", required=False)
 @wait_option
 def restore_command(ms, name, wait) -> None:
     """Give FLAG and FLAG_ROW of MS the values of version NAME. The version stays."""
     import rimetree as rt
 
+    if name is None:
+        known = ", ".join(one.name for one in rt.ms.flag_versions(require_ms(ms))) or "none"
+        raise click.UsageError(f"say which version of the flags is restored: {ms} has {known}")
     wait_until_writable(require_ms(ms), [], wait)
     change = rt.ms.restore_flags(ms, name, wait_s=wait)
     every = max(1, change.visibilities)
