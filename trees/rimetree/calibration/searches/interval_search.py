@@ -145,6 +145,8 @@ class IntervalSearch:
     def phasors(self, term: Term, values, sums: Coherence, chunk, bins) -> NDArray[np.complex128]:
         """[antenna, time, freq, feed] of the bins."""
         phase = self.on_bins(term, values, sums, chunk, bins) * self.rate(term, sums)[:, None]
+        on_diagonal = [k for k, name in enumerate(term.elements) if name not in ("01", "10")]
+        phase = phase[..., on_diagonal]
         if term.kind.name in ROTATIONS:  # of R and L
             phase = phase * np.array(TURNS)
         return np.broadcast_to(np.exp(1j * phase), (*phase.shape[:3], 2))

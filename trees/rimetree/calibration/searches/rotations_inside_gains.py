@@ -111,8 +111,8 @@ def polarisations(
     cosine, sine = turned.real, turned.imag
     rotation = np.moveaxis(np.array([[cosine, -sine], [sine, cosine]]), (0, 1), (-2, -1))
     inverse = np.swapaxes(rotation, -1, -2) / np.where(gains == 0, 1.0, gains)[..., None, :]
-    z, x, y = _stokes(_between(inverse, sums))
-    own_z, own_x, own_y = _stokes(_matrices(sums.power[..., 0, 1]))
+    z, x, y = _stokes(between(inverse, sums))
+    own_z, own_x, own_y = _stokes(matrices_of(sums.power[..., 0, 1]))
 
     def linear(sign: float) -> NDArray[np.complex128]:
         right, left = z + 1j * sign * x, z - 1j * sign * x
@@ -124,17 +124,17 @@ def polarisations(
 def circular_hands_inside(sums: Coherence, gains: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """[baseline, time, freq, (RR, LL)] of data without gains [antenna, time, freq, feed], times the conjugate of Stokes
     I; those that are 0 are taken as 1."""
-    found = _between(FROM_LINEAR / np.where(gains == 0, 1.0, gains)[..., None, :], sums)
+    found = between(FROM_LINEAR / np.where(gains == 0, 1.0, gains)[..., None, :], sums)
     return np.stack([found[..., 0, 0], found[..., 1, 1]], axis=-1)
 
 
-def _between(jones: NDArray[np.complex128], sums: Coherence) -> NDArray[np.complex128]:
+def between(jones: NDArray[np.complex128], sums: Coherence) -> NDArray[np.complex128]:
     """[baseline, time, freq, 2, 2]: J_p V J_q^H, times the conjugate of Stokes I."""
     p, q = sums.baselines.T
-    return jones[p] @ _matrices(sums.product[..., 0]) @ np.conj(np.swapaxes(jones[q], -1, -2))
+    return jones[p] @ matrices_of(sums.product[..., 0]) @ np.conj(np.swapaxes(jones[q], -1, -2))
 
 
-def _matrices(hands: NDArray[np.complex128]) -> NDArray[np.complex128]:
+def matrices_of(hands: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """[..., 2, 2] of all hands [..., hand]."""
     return np.stack([hands[..., [0, 2]], hands[..., [3, 1]]], axis=-2)
 

@@ -40,8 +40,20 @@ def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
     if told and not begun and found.solved is not None and not explained:
         found = _released(found, told, run)
         explained = is_explained(found, deviations)
+    if found.begin.lowest is False and not (names or begun or explained):
+        found = _from_unit_matrices(found, run)
+        explained = is_explained(found, deviations)
     doubtful = found.doubtful or (found.begin.lowest is False and not explained)
     return replace(found, doubtful=doubtful, hidden=hidden(one, found))
+
+
+def _from_unit_matrices(found: BestFit, run: Run) -> BestFit:
+    """The fit that begins at no values of a search, which may have gone astray, if that ends lower."""
+    begin = replace(found.begin, values={}, solved=None)
+    solved = run(begin, None)
+    if solved is None or found.solved is None or not chi_square_of(solved) < chi_square_of(found.solved):
+        return found
+    return replace(found, begin=begin, solved=solved)
 
 
 def _told(one: ChunkSearch) -> frozenset[str]:
@@ -62,9 +74,12 @@ def _released(found: BestFit, told: frozenset[str], run: Run) -> BestFit:
     """The fit without what is held of the reference antenna though data may tell it, if that explains the data: else
     they hardly tell it, and fits do not end."""
     known = {name: tables_of(parm)["value"] for name, parm in found.solved.parms.items()}
-    begin = replace(found.begin, values={**found.begin.values, **known}, released=told)
-    solved = run(begin, None)
-    if solved is None or not chi_square_of(solved) < chi_square_of(found.solved):
-        return found
-    other = replace(found, begin=begin, solved=solved)
-    return other if is_explained(other, _MANY_SOLVES) else found
+    for values in ({**found.begin.values, **known}, found.begin.values):
+        begin = replace(found.begin, values=values, released=told)
+        solved = run(begin, None)
+        if solved is None or not chi_square_of(solved) < chi_square_of(found.solved):
+            continue
+        other = replace(found, begin=begin, solved=solved)
+        if is_explained(other, _MANY_SOLVES):
+            return other
+    return found

@@ -138,8 +138,10 @@ class StartingSearch:
             found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
         if self._in_doubt or (self._whole.hands is Hands.INTENSITY and not begin.values):  # too much to look at
-            sums, _ = self._read(chunk, self._terms, True, reference, options)
-            floor = (math.nan, 0) if sums is None else self._floor(sums)
+            # Rotations that are searched for with terms of both feeds alike are gains of circular hands.
+            apart = bool(self._each) or not self._whole.by_circular_hands
+            sums, _ = self._read(chunk, self._terms, apart, reference, options)
+            floor = (math.nan, 0) if sums is None else self._floor(sums.of_parallel_hands())
             begin = replace(begin, lowest=False, floor=floor[0], floor_freedom=floor[1])
         if self._tree.gains_of and not self.in_two_steps and self._joint_possible(chunk, without):
             return self._if_poor(replace(begin, solved=run(begin, None)), *where, without)
@@ -160,12 +162,14 @@ class StartingSearch:
         return best
 
     def _floor(self, sums: Coherence) -> tuple[float, int]:
-        """As of `Coherence`; where bins tell none, that of gains of antennas, if terms can be nothing else."""
-        if sums.floor[0] > 0 or not all(term.per is None and term.kind.diagonal for term in self._terms):
+        """As of `Coherence`; where bins tell none, that of gains of antennas, if terms can be nothing else. `sums`: of
+        parallel hands."""
+        turned = ROTATIONS if self._whole.by_circular_hands else ()
+        gains = all(term.per is None and (term.kind.diagonal or term.kind.name in turned) for term in self._terms)
+        if sums.floor[0] > 0 or not gains:
             return sums.floor
-        one = sums.of_parallel_hands()
-        product, power = one.product.sum(axis=4, keepdims=True), one.power.sum(axis=(4, 5), keepdims=True)
-        one = replace(one, product=product, power=power)
+        product, power = sums.product.sum(axis=4, keepdims=True), sums.power.sum(axis=(4, 5), keepdims=True)
+        one = replace(sums, product=product, power=power)
         return floor_of_gains(one, self._intervals.free_phases(one, product[..., 0]))
 
     def _if_poor(self, begin: StartingValues, chunk, reference, options, without) -> StartingValues:

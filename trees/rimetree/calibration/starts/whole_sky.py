@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from ..data.coherence import Coherence, CoherenceBins
 from ..data.hands import Hands
 from ..plan.planning import GroupPlan
-from ..searches.beside_band import difference_of_feeds, search_beside_band
+from ..searches.chain_phases import chain_phases, gains_of_phases
 from ..searches.diagonal_gains import on_baselines
+from ..searches.feed_differences import difference_of_feeds
 from ..searches.interval_search import SEARCHED, IntervalSearch
 from ..searches.rotation_search import (
     common_inside_gains,
@@ -21,6 +23,7 @@ from ..searches.rotation_search import (
     search_rotation_inside_gains,
 )
 from ..searches.rotations_inside_gains import circular_hands_inside
+from ..searches.rotations_outside_gains import search_rotation_outside_gains, without_rotation
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term
@@ -53,8 +56,10 @@ class WholeSkySearch:
         first = {term.kind.name: term for term in reversed(searched)}
         self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
         self._single = ([] if self._pair else searched[:1]) + ([] if self._gains else phases[:1])
-        # Gains find their phases in turns, but not those of a term of phases beside them.
-        among = [term for term in phases if self._gains and term not in self._band]
+        # Gains find their phases in turns, but not beside what is searched for, or where feeds mix.
+        beside = self._band or any(term.kind.name in ("full", "leakage") for term in whole)
+        chain = [term for term in whole if term in of_antennas or term in searched]
+        among = any(term in searched or term in phases or term in of_antennas[1:] for term in chain)
         all_hands = len(plan.group.correlations) == 4
         turnable = all_hands and plan.group.feed == "linear"
         self._rotations = [term for term in whole if term.kind.name in ROTATIONS]
@@ -65,45 +70,53 @@ class WholeSkySearch:
         alike = all(term.elements == ("",) and term.kind.name != "parallactic" for term in others)
         #: Whether rotations are phases of circular hands.
         self.by_circular_hands = turnable and alike
-        around = set(whole[: whole.index(rotations[0])] if rotations else ()) & set(turning)
+        ahead = whole[: whole.index(rotations[0])] if rotations else []
+        around = set(ahead) & set(turning)
         outside = all(term in around and term.kind.name in _OUTSIDE for term in others)
         self._outside = others if rotations and outside and not alike else []
-        self._rotation = rotations if alike or self._outside else []
+        # Or which stands itself outside of those.
+        within = not alike and all(term.elements == ("",) for term in others if term in ahead)
+        self._within = chain if rotations and within and not self._outside else []
+        self._rotation = rotations if alike or self._outside or self._within else []
+        self._all_hands = all_hands
+        self._crosshand = any(term.kind.name == "crosshand" for term in whole)
+        self._chain = chain if beside and among and len(chain) > 1 and not self._outside else []
         self._besides = bool(others)
         mixing = [term for term in terms if term.kind.name in MIXING]
         apart = [term for term in terms if len(term.elements) == 2 and term not in mixing]
         # Rotations with what they are searched with are not meant.
         self._mixed = len(mixing) > 1 or bool(mixing and apart and mixing != self._rotation)
-        self._single = [] if self._outside else self._single
-        self._phases_beside_band = [] if self._outside or not self._band else among[:1]
+        self._chain = self._chain or self._within
+        self._single = [] if self._outside or self._within else self._single
         of_feeds = [t for t in (self._pair or self._single) if t.kind.name in SEARCHED and len(t.elements) == 2]
         self._of_feeds = of_feeds if all_hands and not self._rotation else []
         #: Of which there are any.
-        self.terms = [*self._pair, *self._single, *self._phases_beside_band, *self._rotation, *self._outside]
+        first = self._chain or [*self._pair, *self._single]
+        self.terms = [*first, *self._rotation, *self._outside]
         #: In whose intervals sums are made: within these phases stay what they are.
         self.steady = [*self.terms, *(term for term in turning if term not in self.terms)] if self.terms else []
 
     @property
     def in_doubt(self) -> bool:
         """Whether a fit from here may end in a minimum that is not the lowest: a rotation that is not searched for, or
-        inside of several gains, a delay and a TEC together, a delay or a TEC beside several bandpasses, what mixes
-        feeds beside others that do or that treat feeds differently."""
+        inside of several gains or beside what is searched along frequency, a delay and a TEC together, either beside
+        several bandpasses, what mixes feeds beside others that do or that treat feeds differently."""
         unsearched = any(term not in self.terms for term in self._rotations)
-        beside_bands = len(self._band) > 1 and bool(self._single)
-        return unsearched or len(self._outside) > 1 or bool(self._pair) or beside_bands or self._mixed
+        along = bool(self._single) and (len(self._band) > 1 or bool(self._rotation))
+        return unsearched or len(self._outside) > 1 or bool(self._within or self._pair) or along or self._mixed
 
     @property
     def hands(self) -> Hands:
         """By which data and model are looked at."""
         if self._rotation:
-            return Hands.INTENSITY if self._outside else Hands.CIRCULAR
-        return Hands.ALL if self._of_feeds else Hands.PARALLEL
+            return Hands.INTENSITY if self._outside or self._within else Hands.CIRCULAR
+        return Hands.ALL if self._of_feeds or (self._all_hands and self._chain) else Hands.PARALLEL
 
     @property
     def brings_into_phase(self) -> bool:
         """Whether the sums that are left cancel no more. Phases that no search has found (of gains of directions, of
         rotations beside others) leave sums that partly cancel."""
-        return bool(self._pair or self._single or (self._rotation and not self._besides))
+        return bool(self._chain or self._pair or self._single or (self._rotation and not self._besides))
 
     def run(
         self, intervals: IntervalSearch, sums: Coherence, chunk: Chunk, bins: CoherenceBins
@@ -126,29 +139,38 @@ class WholeSkySearch:
         if self._outside:
             found = self._rotation_inside_gains(intervals, of_all, *where)
             return found, left()
-        for term in self._rotation:
+        for term in self._rotation if self._within else ():
+            found[term.name] = search_rotation_outside_gains(intervals, term, of_all, *where, origins=_ORIGINS)
+            of_all = without_rotation(intervals, term, found[term.name], of_all, *where)
+            sums = of_all.of_parallel_hands()
+        for term in self._rotation if not self._within else ():
             own = intervals.search_rotation(term, sums, left(), *where, any_phase=self._besides, origins=_ORIGINS)
             take(term, own + common_rotation(intervals, term, of_all, own, *where)[..., None])
-        if self._pair:
+        of_chain = None
+        if self._chain:
+            # A crosshand has a part in what feeds differ by.
+            parallel = (self.by_circular_hands and self._rotation) or self._crosshand
+            told = replace(sums, product=left()[..., None]) if parallel else of_all
+            of_chain = chain_phases(intervals, self._chain, told, *where)
+        if of_chain is not None:
+            for term in self._chain:
+                take(term, of_chain[term.name])
+        elif self._pair:
             for term, own in zip(self._pair, intervals.search_pair(self._pair, sums, left(), *where), strict=True):
                 take(term, own)
-        for term in self._single:
-            own = None
-            if self._band and term.kind.name in SEARCHED:
-                how = {"any_phase": self._any_phase_in_time}
-                own = search_beside_band(intervals, term, self._band, sums, left(), *where, **how)
-            if own is None:
-                own = intervals.search(term, sums, left(), *where, any_phase=self.any_phase, origins=_ORIGINS)
-            take(term, own)
-        for term in self._phases_beside_band:
-            own = search_beside_band(intervals, term, self._band, sums, left(), *where, any_phase=False)
-            if own is not None:
-                take(term, own)
-        for term in self._of_feeds:
+        else:
+            for term in self._single:
+                how = {"any_phase": self.any_phase, "origins": _ORIGINS}
+                take(term, intervals.search(term, sums, left(), *where, **how))
+        for term in self._of_feeds if of_chain is None else ():
             # Gains may have any phase in each bin.
             free = np.exp(1j * intervals.free_phases(sums, left())) if self._gains else 1.0
             own = difference_of_feeds(intervals, term, of_all, turned * free, *where, any_phase=self._any_difference)
             take(term, np.stack([np.zeros_like(own), -own])[..., None] * np.ones(len(sums.antennas)))
+        size = math.sqrt(max(sums.power_over_model, 0.0))
+        for term in self._chain if of_chain is not None else ():
+            if "amplitude" in term.kind.quantities:
+                found[term.name], size = gains_of_phases(term, found[term.name], size), 1.0
         return found, left()
 
     def _rotation_inside_gains(

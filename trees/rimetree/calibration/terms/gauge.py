@@ -199,20 +199,27 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], set[Place]]:
     """What is held of the reference antenna although data may tell it, and what is to be held instead.
 
     Where what feeds do inside of a leakage, or outside of it, changes within its intervals, no turn of all matrices
-    leaves leakages what they are. How well that is told depends on how large these, and changes, are.
+    leaves leakages what they are; nor does it full matrices, where that is outside of them. What feeds do inside of
+    a rotation tells by how much all antennas are turned. How well all that is told depends on how large these,
+    and changes, are.
     """
     whole = [term for term in terms if term.per is None]
     of_feeds = [term for term in whole if term.kind.diagonal and len(term.elements) == 2]
     released: set[Place] = set()
     instead: set[Place] = set()
-    for term in (one for one in whole if one.kind.name == "leakage"):
+    for term in (one for one in whole if one.kind.name in ("rotation", "faraday")):
+        if any(other.elements != ("",) for other in terms_inside(term, whole)):
+            released.add((term.name, "rotation" if term.kind.name == "rotation" else "rotationmeasure", ""))
+    for term in (one for one in whole if one.kind.name in ("leakage", "full")):
         changing = [t for t in of_feeds if t.kind.name in ("delay", "tec") or not as_fine(term, t)]
         inside = terms_inside(term, terms)
-        if any(other in inside for other in changing):
+        if term.kind.name == "leakage" and any(other in inside for other in changing):
             released |= {(term.name, part, element) for part in ("re", "im") for element in ("01", "10")}
         outside = [other for other in changing if other not in inside]
         released |= {(t.name, part, t.elements[1]) for t in outside for part in ("im", "phase", "clock", "tec")}
-        if outside:
+        # A phase can be moved between both for each interval of the leakage; else conventions of the Solver hold one.
+        gains = [other for other in outside if other.kind.name not in ("delay", "tec")]
+        if term.kind.name == "leakage" and any(as_fine(other, term) for other in gains):
             instead.add((term.name, "im", "10"))
     return released, instead
 

@@ -1,0 +1,302 @@
+"""Phases of all diagonal terms of a chain at once, from phases of antennas in each bin: gains and phases, of any
+intervals, and delays and TEC beside them.
+
+A term that may have any phase in its intervals can take what the data have in one bin of each: what is left in the
+others are differences to these bins, and so on for every such term. Delays and TEC are searched for in what is left of
+all, where they leave combinations of their values; of those that none tells, one is 0. Then terms take the mean of what
+the others leave of their intervals, in turns.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.coherence import Coherence
+from ..terms.terms import Term
+from .diagonal_gains import on_baselines
+from .fringe import phase_rate
+from .fringe_pairs import search_delay_and_tec
+from .fringe_turns import search_turns
+from .interval_search import SEARCHED, IntervalSearch
+
+_SURE = 0.7  # what phases of antennas must explain of visibilities, where they are found bin by bin
+_POLARISED = 2  # power of sums over baselines of crossed hands, over that of noise
+_ROUNDS = 5
+_MOST_BINS = 1 << 20  # [time, freq, feed] of all antennas
+_ALIASES, _EQUAL = 4, 1e-6  # to either side; of the height
+_SAME = 1e-9  # of the largest rate
+
+
+def chain_phases(
+    intervals: IntervalSearch, terms: Sequence[Term], sums: Coherence, chunk, bins
+) -> dict[str, NDArray[np.float64]] | None:
+    """{name: [element, time, freq, antenna]} phases (rad) of gains and phases, delays (s) and TEC; 0 for elements that
+    are not on the diagonal.
+
+    Relative to the reference, but for what it has of feed 1 against feed 0, where crossed hands (`sums` of all) tell
+    that. None where bins tell no phases, or are too many.
+    """
+    product = sums.product[..., :2, 0]
+    if len(sums.baselines) <= len(sums.antennas):  # those to the reference have any phases
+        return None
+    if len(sums.antennas) * product[0].size > _MOST_BINS:
+        return None
+    free = np.exp(1j * intervals.free_phases(sums, product))
+    agree = (product * on_baselines(np.conj(free), sums)).real
+    if not agree.sum() > _SURE * np.abs(product).sum():
+        return None
+    strength = np.zeros(free.shape)
+    for end in sums.baselines.T:
+        np.add.at(strength, end, np.maximum(agree, 0.0))
+    own = [_Unknowns.of(term, intervals, sums, chunk, bins) for term in terms]
+    found = _found(own, strength * free)
+    of_feeds = _difference(sums, free)
+    if of_feeds is not None:
+        # As of one antenna more, by which all others are turned.
+        common = _found(own, np.stack([np.abs(of_feeds), of_feeds], axis=-1)[None])
+        found = [one + more for one, more in zip(found, common, strict=True)]
+    return {one.term.name: one.values(values) for one, values in zip(own, found, strict=True)}
+
+
+def _difference(sums: Coherence, free: NDArray[np.complex128]) -> NDArray[np.complex128] | None:
+    """[time, freq]: phasors, times their weight, of what all antennas have of feed 1 against feed 0 beside phasors
+    [antenna, time, freq, feed]; None where crossed hands have no signal. XY turns by the phase of the first feed less
+    that of the second, YX the other way round."""
+    if sums.product.shape[3] < 4:
+        return None
+    first, second = (free[end] for end in sums.baselines.T)
+    xy, yx = np.moveaxis(sums.product[..., 2:, 0], -1, 0)
+    xy = xy * np.conj(first[..., 0]) * second[..., 1]
+    yx = yx * np.conj(first[..., 1]) * second[..., 0]
+    seen = np.concatenate([np.conj(xy), yx])
+    total = seen.sum(axis=0)
+    return total if (np.abs(total) ** 2).sum() > _POLARISED * (np.abs(seen) ** 2).sum() else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Unknowns:
+    """Of a term: `cells` [time, freq, feed]: which of them each bin has; `rate` [freq]; `place` [element of the
+    diagonal]."""
+
+    term: Term
+    cells: NDArray[np.intp]
+    rate: NDArray[np.float64]
+    shape: tuple[int, int, int]
+    place: tuple[int, ...]
+
+    @classmethod
+    def of(cls, term: Term, intervals: IntervalSearch, sums: Coherence, chunk, bins) -> _Unknowns:
+        at_time, at_frequency = intervals.cells(term, chunk, bins, sums)
+        place = tuple(k for k, name in enumerate(term.elements) if name not in ("01", "10"))
+        shape = (len(place), *intervals.intervals_of(term, chunk))
+        feed = np.arange(2) if len(place) == 2 else np.zeros(2, np.intp)
+        cells = (feed * shape[1] + at_time[:, None, None]) * shape[2] + at_frequency[:, None]
+        searched = term.kind.name in SEARCHED
+        rate = phase_rate(term.kind.quantities[0], sums.frequency_hz) if searched else np.ones(len(sums.frequency_hz))
+        return cls(term, cells, rate, shape, place)
+
+    @property
+    def searched(self) -> bool:
+        """Whether phases change along frequency within an interval."""
+        return self.term.kind.name in SEARCHED
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    def phases(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[antenna, time, freq, feed] of values [antenna, unknown]."""
+        return values[:, self.cells] * self.rate[:, None]
+
+    def sums(self, values: NDArray) -> NDArray:
+        """[antenna, unknown] of values [antenna, time, freq, feed]."""
+        total = np.zeros((len(values), self.size), values.dtype)
+        np.add.at(total, (slice(None), self.cells.ravel()), values.reshape(len(values), -1))
+        return total
+
+    def values(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[element, time, freq, antenna] of values [antenna, unknown]."""
+        result = np.zeros((len(self.term.elements), *self.shape[1:], len(own)))
+        result[list(self.place)] = np.moveaxis(own.reshape(len(own), *self.shape), 0, -1)
+        return result
+
+    def origins(self, strength: NDArray[np.float64]) -> NDArray[np.intp]:
+        """[time, freq, feed]: the bin of its interval that each is relative to: where time, channel and feed are the
+        strongest. `strength` [time, freq, feed]."""
+        axes = []
+        for axis in range(3):
+            rest = tuple(k for k in range(3) if k != axis)
+            other = tuple(0 if k != axis else slice(None) for k in range(3))
+            of_place, weight = self.cells[other], strength.sum(axis=rest)
+            order = np.argsort(-weight, kind="stable")
+            strongest = {int(cell): int(k) for k, cell in reversed([(k, of_place[k]) for k in order])}
+            axes.append(np.array([strongest[int(cell)] for cell in of_place]))
+        return np.ravel_multi_index(np.ix_(*axes), self.cells.shape)
+
+
+def _found(terms: Sequence[_Unknowns], seen: NDArray[np.complex128]) -> list[NDArray[np.float64]]:
+    """Values [antenna, unknown] of each; `seen` [antenna, time, freq, feed]: phasors of bins, times their weight."""
+    n, shape = len(seen), seen.shape[1:]
+    flat = seen.reshape(n, -1)
+    there = np.abs(flat).sum(axis=0).reshape(shape)
+    any_phase = [one for one in terms if not one.searched]
+    origins = [one.origins(there).ravel() for one in any_phase]
+    # Of what each bin is a difference: [(sign, bin)].
+    parts = [(1, np.arange(flat.shape[1]))]
+    left = flat
+    for origin in origins:
+        left = _relative(left, left[:, origin])
+        parts += [(-sign, at[origin]) for sign, at in parts]
+    searched = [one for one in terms if one.searched]
+    values = _searched(searched, left, parts, n)
+    result = {id(one): own for one, own in zip(searched, values, strict=True)}
+    left = flat * np.exp(-1j * _total(searched, result, seen.shape)).reshape(n, -1)
+    for one, origin in zip(any_phase, origins, strict=True):
+        first = left[:, origin]
+        own = np.zeros((n, one.size))
+        own[:, one.cells.ravel()] = np.angle(first)
+        result[id(one)] = own
+        left = _relative(left, first)
+    for _ in range(_ROUNDS):
+        for one in terms:
+            rest = seen * np.exp(-1j * _total(terms, result, seen.shape))
+            slope, curvature = one.sums(rest * one.rate[:, None]), one.sums(rest.real * one.rate[:, None] ** 2)
+            if one.searched:
+                step = np.where(curvature > 0, slope.imag / np.where(curvature > 0, curvature, 1.0), 0.0)
+            else:
+                step = np.angle(slope)
+            result[id(one)] = result[id(one)] + step
+    return [result[id(one)] for one in terms]
+
+
+def _relative(values: NDArray[np.complex128], origin: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Phasors relative to others, with the weight of the weaker ones."""
+    size, other = np.abs(values), np.abs(origin)
+    scale = np.minimum(size, other) / np.where((size > 0) & (other > 0), size * other, 1.0)
+    return values * np.conj(origin) * scale
+
+
+def _total(terms: Sequence[_Unknowns], values: dict[int, NDArray[np.float64]], shape) -> NDArray[np.float64]:
+    return functools.reduce(np.add, (one.phases(values[id(one)]) for one in terms), np.zeros(shape))
+
+
+def _searched(terms: Sequence[_Unknowns], left, parts, n: int) -> list[NDArray[np.float64]]:
+    """Values [antenna, unknown] of delays and TEC, in what is `left` [antenna, bin] of the differences `parts`."""
+    first = np.cumsum([0, *(one.size for one in terms)])
+    rows, columns, rates = [], [], []
+    for k, one in enumerate(terms):
+        rate = np.broadcast_to(one.rate[:, None], one.cells.shape).ravel()
+        for sign, at in parts:
+            rows.append(np.arange(len(at)))
+            columns.append(first[k] + one.cells.ravel()[at])
+            rates.append(sign * rate[at])
+    value = np.zeros((n, first[-1]))
+    if not terms:
+        return []
+    key, of_key = np.unique(np.concatenate(rows) * first[-1] + np.concatenate(columns), return_inverse=True)
+    rate = np.bincount(of_key, weights=np.concatenate(rates))
+    scale = np.concatenate([np.full(one.size, np.abs(one.rate).max()) for one in terms])
+    told = np.abs(rate) > _SAME * scale[key % first[-1]]
+    system = _System(left, key[told] // first[-1], key[told] % first[-1], rate[told], scale)
+    kind = np.concatenate([np.full(one.size, one.term.kind.name == "tec") for one in terms])
+    system.solve(value, kind)
+    return [value[:, first[k] : first[k + 1]] for k in range(len(terms))]
+
+
+@dataclass(eq=False)
+class _System:
+    """What bins `row` tell of unknowns `column`, with these rates: phases of `left` [antenna, bin] are sums of rate
+    times unknown."""
+
+    left: NDArray[np.complex128]
+    row: NDArray[np.intp]
+    column: NDArray[np.intp]
+    rate: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def solve(self, value: NDArray[np.float64], is_tec: NDArray[np.bool_]) -> None:
+        """Into `value` [antenna, unknown], unknown after unknown: what is told together with known ones only; a delay
+        and a TEC together; of others that which most bins have is 0."""
+        open_ones = np.zeros(value.shape[1], bool)
+        open_ones[self.column] = True
+        while open_ones.any():
+            is_open = open_ones[self.column]
+            count = np.bincount(self.row[is_open], minlength=self.left.shape[1])
+            single = np.unique(self.column[is_open & (count[self.row] == 1)])
+            for unknown in single:
+                value[:, unknown] = self._one(unknown, count, open_ones)
+            if len(single):
+                self._leave(single, value)
+                open_ones[single] = False
+                continue
+            pair = self._pair(count, open_ones, is_tec)
+            if pair is not None:
+                at, spectrum, rates = pair
+                value[:, at] = [search_delay_and_tec(one, rates, any_phase=False) for one in spectrum]
+                self._leave(at, value)
+                open_ones[at] = False
+                continue
+            open_ones[np.argmax(np.bincount(self.column[is_open], minlength=len(open_ones)))] = False
+
+    def _leave(self, known: NDArray[np.intp], value: NDArray[np.float64]) -> None:
+        """Takes known values out of the bins."""
+        own = np.isin(self.column, known)
+        phase = np.zeros(self.left.shape)
+        np.add.at(phase, (slice(None), self.row[own]), value[:, self.column[own]] * self.rate[own])
+        self.left = self.left * np.exp(-1j * phase)
+
+    def _one(self, unknown: int, count, open_ones) -> NDArray[np.float64]:
+        own = (self.column == unknown) & (count[self.row] == 1)
+        rate, value = self.rate[own], self.left[:, self.row[own]]
+        value = np.where(rate < 0, np.conj(value), value)
+        rate, value = _of_equal(np.abs(rate)[None], value, self.scale[[unknown]])
+        return _least(value, rate[0], search_turns(value, rate[0]))
+
+    def _pair(self, count, open_ones, is_tec):
+        """(delay and TEC, [antenna, place], rates [2, place]) of the first that bins tell by themselves."""
+        own = open_ones[self.column] & (count[self.row] == 2)
+        order = np.lexsort((is_tec[self.column[own]], self.row[own]))
+        row, column, rate = (x[own][order].reshape(-1, 2) for x in (self.row, self.column, self.rate))
+        good = ~is_tec[column[:, 0]] & is_tec[column[:, 1]]
+        if not good.any():
+            return None
+        at = column[good][0]
+        own = (column == at).all(axis=1)
+        rate, value = rate[own], self.left[:, row[own, 0]]
+        value = np.where(rate[:, 0] < 0, np.conj(value), value)
+        rates = (rate * np.where(rate[:, :1] < 0, -1, 1)).T
+        rates, value = _of_equal(rates, value, self.scale[at])
+        return at, value, rates
+
+
+def _least(value: NDArray[np.complex128], rate: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The least of the x [antenna] that fit as well: differences of regular channels leave aliases."""
+    gaps = np.diff(np.sort(np.append(rate, 0.0)))
+    gaps = gaps[gaps > _SAME * np.abs(rate).max()]
+    if not len(gaps):
+        return x
+    places = x[:, None] + 2 * np.pi / gaps.min() * np.arange(-_ALIASES, _ALIASES + 1)
+    height = (value[:, None] * np.exp(-1j * places[..., None] * rate)).real.sum(axis=2)
+    equal = height >= height.max(axis=1, keepdims=True) - _EQUAL * np.abs(value).sum(axis=1, keepdims=True)
+    return places[np.arange(len(x)), np.argmin(np.where(equal, np.abs(places), np.inf), axis=1)]
+
+
+def _of_equal(rates: NDArray[np.float64], value: NDArray[np.complex128], scale) -> tuple[NDArray, NDArray]:
+    """Sums of values [antenna, bin] with equal rates [unknown, bin]."""
+    key = np.round(rates / (_SAME * scale[:, None]))
+    _, first, of = np.unique(key, axis=1, return_index=True, return_inverse=True)
+    total = np.zeros((len(value), len(first)), complex)
+    np.add.at(total, (slice(None), np.ravel(of)), value)
+    return rates[:, first], total
+
+
+def gains_of_phases(term: Term, phase: NDArray[np.float64], size: float) -> NDArray[np.complex128]:
+    """Gains [element, ...] of phases, with amplitudes whose square is `size`; 0 off the diagonal."""
+    crossed = np.array([name in ("01", "10") for name in term.elements])
+    return np.where(crossed.reshape(-1, *(1,) * (phase.ndim - 1)), 0.0, math.sqrt(size) * np.exp(1j * phase))

@@ -1,0 +1,63 @@
+"""Rotations of linear feeds outside of diagonal gains: V_pq = R(chi_p) D_p D_q^H R(-chi_q) I of an unpolarised sky.
+
+With a and b, what D_p D_q^H has of each feed, the hands of circular feeds are
+
+    RR = (a + b)/2 exp(i (chi_p - chi_q)),    LL = (a + b)/2 exp(-i (chi_p - chi_q)),
+    RL = (a - b)/2 exp(i (chi_p + chi_q)),    LR = (a - b)/2 exp(-i (chi_p + chi_q)):
+
+RR conj(LL) tells differences of angles, RL conj(LR) then what all antennas are turned by, whatever gains are: but for a
+quarter of a turn, which takes each feed's gains to the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.coherence import Coherence
+from ..data.hands import ALL_HANDS, FROM_LINEAR
+from .fringe import phase_rate, search
+from .interval_search import IntervalSearch
+from .rotations_inside_gains import between, matrices_of
+
+_ALIKE = 0.3  # of crossed hands of baselines, what these have in common
+
+
+def search_rotation_outside_gains(
+    intervals: IntervalSearch, term, sums: Coherence, chunk, bins, *, origins: int
+) -> NDArray[np.float64]:
+    """As `IntervalSearch.search_rotation`, and what the reference is turned by, if gains tell it.
+    `sums`: of `Hands.INTENSITY`."""
+    where = chunk, bins
+    hands = between(np.broadcast_to(FROM_LINEAR, (len(sums.antennas), 1, 1, 2, 2)), sums)
+    parallel = np.stack([hands[..., 0, 0], hands[..., 1, 1]], axis=-1)
+    found = intervals.search_rotation(term, sums, parallel, *where, any_phase=True, origins=origins)
+    turned = np.conj(intervals.phasors(term, found, sums, *where)[..., 0]) ** 2
+    p, q = sums.baselines.T
+    crossed = hands[..., 0, 1] * np.conj(hands[..., 1, 0]) * turned[p] * turned[q]
+    spectrum = crossed.sum(axis=0)
+    cells = intervals.cells(term, chunk, bins, sums)
+    for t, f in np.ndindex(found.shape[1:3]):
+        own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
+        if not np.abs(own).sum() > _ALIKE * np.abs(crossed[:, cells[0] == t][:, :, cells[1] == f]).sum():
+            continue  # gains of feeds are the same: nothing is told
+        if term.kind.name == "rotation":
+            found[0, t, f] += np.angle(own.sum()) / 4
+        else:
+            rate = 4 * phase_rate(term.kind.quantities[0], sums.frequency_hz[cells[1] == f])
+            found[0, t, f] += search(own, rate, any_phase=False)
+    return found
+
+
+def without_rotation(intervals: IntervalSearch, term, values, sums: Coherence, chunk, bins) -> Coherence:
+    """Sums of all hands, of data turned back by known angles, with the model of the hand. `sums`: of
+    `Hands.INTENSITY`."""
+    phasor = intervals.phasors(term, values, sums, chunk, bins)[..., 0]
+    back = np.moveaxis(np.array([[phasor.real, phasor.imag], [-phasor.imag, phasor.real]]), (0, 1), (-2, -1))
+    seen, model = between(back, sums), matrices_of(sums.power[..., 0, 1])
+    power = sums.power[..., :1, :1]
+    product = seen * np.conj(model) / np.where(power[..., :1, 0, 0] > 0, power[..., :1, 0, 0], 1.0)[..., None]
+    hands = np.stack([product[..., i, j] for i, j in ALL_HANDS], axis=-1)
+    return replace(sums, product=hands[..., None], power=power)
