@@ -2,7 +2,7 @@
 # Everything that wants a GPU, in one go: the tests that run on devices, the same under compute-sanitizer, the
 # benchmark, and what limits its kernels (ncu). Stands in a folder that tests/gpu/pack.sh made.
 #
-#   check.sh RESULTS [STAGE ...]        stages: tests sanitizers benchmark profile; default: all
+#   check.sh RESULTS [STAGE ...]        stages: tests trees sanitizers benchmark profile; default: all
 #
 # Logs go to the folder RESULTS. The end is a summary: the device, the date, and how each stage ended. The exit status
 # is 0 only if all that ran was good; a tool that is not there is said to be skipped. RIMETREE_DEVICE names the device
@@ -16,7 +16,7 @@ mkdir -p "$1"
 RESULTS=$(cd "$1" && pwd)
 shift
 STAGES=("$@")
-((${#STAGES[@]} > 0)) || STAGES=(tests sanitizers benchmark profile)
+((${#STAGES[@]} > 0)) || STAGES=(tests trees sanitizers benchmark profile)
 
 # By its name, so that tests fail rather than take a simulated one where it cannot be used.
 export RIMETREE_DEVICE=${RIMETREE_DEVICE:-cuda:0}
@@ -46,7 +46,7 @@ run() {
   ((status == 0)) || FAILED=1
   ((status != 124)) || echo "stopped after $LIMIT_S s" >>"$RESULTS/$name.log"
   local last
-  last=$(grep -E 'PASSED|FAILED|SUMMARY:|source-visibilities/s|^stopped' "$RESULTS/$name.log" | tail -n 1)
+  last=$(grep -E 'PASSED|FAILED|SUMMARY:| passed| failed|source-visibilities/s|^stopped' "$RESULTS/$name.log" | tail -n 1)
   printf '%-32s status %d, %d s: %s\n' "$name" "$status" $((SECONDS - start)) "$last" | tee -a "$SUMMARY"
 }
 # The same for a test program, whose tests are shared among processes: most of a test is the host's work.
@@ -84,6 +84,19 @@ tests() {
     nodes_correlator_device_tests; do
     run_tests "$program" "$HERE/$program" --gtest_filter=-Registry.*:Plugin.* --gtest_brief=1
   done
+}
+
+# Those that compute on devices. Processes must number the cases alike, some of which are made of sets.
+trees() {
+  [[ -d $HERE/trees ]] || { skip trees "pack.sh was given no virtual environment"; return; }
+  local here=$HERE/trees
+  (
+    cd "$here" || exit 1
+    export PYTHONPATH=$here/packages PATH=$here/bin:$PATH PYTHONHASHSEED=0
+    export LD_LIBRARY_PATH=$here/libraries:${LD_LIBRARY_PATH:-}
+    run trees python3 -m pytest -q -p no:cacheprovider -n "$JOBS" tests/trees/test_*.py
+    exit "$FAILED"
+  ) || FAILED=1
 }
 
 # Runs some tests of a program under one tool of the sanitizer.
@@ -127,8 +140,8 @@ profile() {
 
 for stage in "${STAGES[@]}"; do
   case $stage in
-    tests | sanitizers | benchmark | profile) "$stage" ;;
-    *) echo "error: no stage \"$stage\": tests, sanitizers, benchmark or profile" >&2; exit 2 ;;
+    tests | trees | sanitizers | benchmark | profile) "$stage" ;;
+    *) echo "error: no stage \"$stage\": tests, trees, sanitizers, benchmark or profile" >&2; exit 2 ;;
   esac
 done
 cat "$SUMMARY"
