@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..machine import free_memory_bytes, resident_bytes, size_text
+from ..machine import free_memory_bytes, give_back_freed_memory, resident_bytes, size_text
 from .data.coherence import SEARCHED_BYTES
 from .errors import CalibrationError
 from .model.held import Held
@@ -61,6 +61,7 @@ class MemoryNeed:
 
     def of_command(self) -> int:
         """The same with what this process has already, once trees are made: what it takes in all."""
+        give_back_freed_memory()  # which is not needed, but counted with what is
         return resident_bytes() + self.total + self.search + self.reading + SMALL_BYTES
 
     def __str__(self) -> str:
@@ -97,10 +98,8 @@ def memory_need(
     per_cell += 4 * (_COMPLEX * tree.n_part + _FLAG * tree.n_column)
     of_antenna, of_baseline = (held or Held(plan.group)).bytes_per_cell(tree.n_part)
     per_cell += of_baseline
-    if tree.looked:  # factors of weights, and magnitudes of all data
-        per_cell += 8 * _REAL
-        data *= 2  # read again with the residuals
-        data += n_baseline * all_slots * plan.n_channel * _LOOKED + min(_RESIDUALS, cells * per_cell)
+    magnitudes = int(n_baseline * all_slots * plan.n_channel * _left_by_averaging(plan) * _LOOKED)  # of all data
+    per_cell += 8 * _REAL * bool(tree.looked)  # factors of weights
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
     counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
     sums = _sums(plan, tiles, tree, terms)
@@ -112,12 +111,15 @@ def memory_need(
     results += len(plan.group.antennas) * slots * plan.n_channel * of_antenna
     matrices = _matrices(list(tiles.values()), list(counts.values()))
     equations = matrices + sums
+    if tree.looked:  # read again with the residuals, once equations are solved
+        data += max(0, data + magnitudes + min(_RESIDUALS, cells * per_cell) - equations)
     search = _search_bytes(plan, all_slots, tree, terms, held, in_memory=slots == all_slots)
-    if robust and not tree.looked:  # magnitudes of all data, before there are results
-        search = max(search, n_baseline * all_slots * plan.n_channel * _LOOKED - results)
-    reading = _reading_bytes(plan, slots, tree.n_column)
+    if robust and not tree.looked:  # before there are results
+        search = max(search, magnitudes - results)
+    again = len(plan.chunks) > 1 or bool(tree.looked)
+    reading = _reading_bytes(plan, slots, tree.n_column, again=again)
     ahead = plan.averaging is not None or is_read_ahead(plan, all_slots, tree.n_column)
-    if len(plan.chunks) == 1 or not ahead:  # that is over before results and equations are there
+    if not (again and ahead):  # that is over before results and equations are there
         reading = max(0, reading - results - equations)
     return MemoryNeed(data, results, equations, slots, all_slots, search, reading, matrices)
 
@@ -158,14 +160,15 @@ def _stored_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
     return cells * len(plan.group.correlations) * (_FROM_SET + 8 * n_column)
 
 
-def _reading_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
-    """What averaging takes besides what it leaves, and one window beside all of them joined."""
+def _reading_bytes(plan: GroupPlan, slots: int, n_column: int, *, again: bool) -> int:
+    """What averaging takes besides what it leaves, and one window beside all of them joined. `again`: whether more than
+    one chunk is read, or one more than once."""
     largest = max(len(frequency) for frequency, _ in plan.bands.values())
     window = int(data_bytes(plan, slots, n_column) * largest / plan.n_channel) if len(plan.bands) > 1 else 0
     if _left_by_averaging(plan) == 1.0:
         return window
     part = min(_PART, _stored_bytes(plan, slots, n_column))
-    if len(plan.chunks) == 1:
+    if not again:
         return window + part
     if plan.averaging is None:
         ahead = is_read_ahead(plan, slots, n_column)

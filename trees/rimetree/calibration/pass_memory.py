@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from ..arguments import checked
-from ..machine import resident_bytes
+from ..machine import give_back_freed_memory, resident_bytes
 from ..ms import MsGroup, groups
 from ..sky import SkyModel
 from .apply import slots_of_tree
@@ -41,6 +41,7 @@ def memory_of_passes(
         if models.knows(group):
             model, pers = models.of(group), {term.per for term in terms if term.per is not None}
             most = max(most, *_of_group(group, model, pers, options.memory_bytes, report, subtract))
+    give_back_freed_memory()
     return resident_bytes() + most + SMALL_BYTES
 
 
