@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..data.coherence import Coherence
 from ..terms.terms import Term
 from .diagonal_gains import on_baselines
+from .feed_differences import of_first_against_second
 from .fringe import phase_rate
 from .fringe_pairs import search_delay_and_tec
 from .fringe_turns import search_turns
@@ -66,16 +67,11 @@ def chain_phases(
 
 def _difference(sums: Coherence, free: NDArray[np.complex128]) -> NDArray[np.complex128] | None:
     """[time, freq]: phasors, times their weight, of what all antennas have of feed 1 against feed 0 beside phasors
-    [antenna, time, freq, feed]; None where crossed hands have no signal. XY turns by the phase of the first feed less
-    that of the second, YX the other way round."""
+    [antenna, time, freq, feed]; None where crossed hands have no signal."""
     if sums.product.shape[3] < 4:
         return None
-    first, second = (free[end] for end in sums.baselines.T)
-    xy, yx = np.moveaxis(sums.product[..., 2:, 0], -1, 0)
-    xy = xy * np.conj(first[..., 0]) * second[..., 1]
-    yx = yx * np.conj(first[..., 1]) * second[..., 0]
-    seen = np.concatenate([np.conj(xy), yx])
-    total = seen.sum(axis=0)
+    seen = np.conj(of_first_against_second(sums, free))
+    total = seen.sum(axis=(0, 1))
     return total if (np.abs(total) ** 2).sum() > _POLARISED * (np.abs(seen) ** 2).sum() else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.coherence import Coherence
 from .fringe import phase_rate, search
 from .interval_search import IntervalSearch
 
@@ -17,15 +18,10 @@ def difference_of_feeds(
     """[time, freq], as `term`: what feed 0 of all antennas has besides, relative to feed 1, as a polarised sky
     tells; 0 where crossed hands have no signal.
 
-    `sums`: of all hands; `turned` [antenna, time, freq, feed]: phasors of what is known already. XY turns by the
-    phase of the first feed, less that of the second, YX the other way round.
+    `sums`: of all hands; `turned` [antenna, time, freq, feed]: phasors of what is known already.
     """
     cells = intervals.cells(term, chunk, bins, sums)
-    first, second = (turned[end] for end in sums.baselines.T)
-    xy, yx = np.moveaxis(sums.product[..., 2:, 0], -1, 0)
-    xy = xy * np.conj(first[..., 0]) * second[..., 1]
-    yx = yx * np.conj(first[..., 1]) * second[..., 0]
-    seen = np.stack([xy, np.conj(yx)])
+    seen = of_first_against_second(sums, turned)
     found = np.zeros(intervals.intervals_of(term, chunk))
     rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
     for t, f in np.ndindex(found.shape):
@@ -37,3 +33,13 @@ def difference_of_feeds(
         if height > _SIGNAL * (np.abs(own) ** 2).sum():
             found[t, f] = value
     return found
+
+
+def of_first_against_second(sums: Coherence, turned: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """[XY or YX, baseline, time, freq]: crossed hands turned back by phasors [antenna, time, freq, feed], YX conjugate:
+    XY turns by the phase of the first feed, less that of the second, YX the other way round."""
+    first, second = (turned[end] for end in sums.baselines.T)
+    xy, yx = np.moveaxis(sums.product[..., 2:, 0], -1, 0)
+    return np.stack(
+        [xy * np.conj(first[..., 0]) * second[..., 1], np.conj(yx * np.conj(first[..., 1]) * second[..., 0])]
+    )
