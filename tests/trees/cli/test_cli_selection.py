@@ -1,5 +1,6 @@
 """Rows and channels are chosen by the same options of all commands that read or write a set, with the same errors."""
 
+import click
 import numpy as np
 import pytest
 
@@ -142,3 +143,20 @@ def test_outliers_among_means_are_warned_of(command, observed, tmp_path, average
     found_before = [*averaged, "--flag-data", "6"]
     for one in (["--robust", "5"], averaged, found_before, [*found_before, "--robust", "5"]):
         assert "among means" not in command(*what, *one).stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "texts", "wanted"),
+    [
+        ("average_time", ["4", "4slots", "4 slot"], (4, 0.0)),
+        ("average_time", ["10s", "10 s"], (1, 10.0)),
+        ("average_channels", ["4", "4chan", "4 channels"], (4, 0.0)),
+        ("average_channels", ["200kHz"], (1, 2e5)),
+    ],
+)
+def test_averages_are_told_as_intervals_of_terms_are(option, texts, wanted):
+    (kind,) = (one.type for one in cli.get_command(None, "calibrate").params if one.name == option)
+    assert {kind.convert(text, None, None) for text in texts} == {wanted}
+    for text in ("0slots", "-1", "4bars", "slots"):
+        with pytest.raises(click.BadParameter):
+            kind.convert(text, None, None)

@@ -64,20 +64,23 @@ class _Channels(click.ParamType):
 
 
 class _Average(click.ParamType):
-    """A number of slots or channels, or a quantity: (number, seconds or Hz)."""
+    """A number of slots or channels, with one of these words behind it or none, or a quantity: (number, seconds or
+    Hz)."""
 
-    def __init__(self, name: str, quantity):
+    def __init__(self, name: str, words: str, quantity):
         self.name, self._quantity = name, quantity.with_unit()
+        self._count = re.compile(rf"(-?\d+)\s*(?:{words})?")
 
     def convert(self, value, param, ctx):
         if isinstance(value, tuple):
             return value
         text = str(value).strip()
-        if not re.fullmatch(r"-?\d+", text):
+        count = self._count.fullmatch(text)
+        if not count:
             return 1, self._quantity.convert(text, param, ctx)
-        if int(text) < 1:
+        if int(count[1]) < 1:
             self.fail(f"{text}: expected a whole number from 1 on, or a quantity with its unit")
-        return int(text), 0.0
+        return int(count[1]), 0.0
 
 
 def averaging_options(function):
@@ -93,13 +96,13 @@ def averaging_options(function):
         ),
         click.option(
             "--average-time",
-            type=_Average("N or duration", DURATION),
+            type=_Average("N or duration", "slots?", DURATION),
             help="Solve on means of so many time slots, or of as many as are this long together, e.g. 4 or 10s. The "
             "model is smeared over them. Solutions are for the data as they are stored.",
         ),
         click.option(
             "--average-channels",
-            type=_Average("N or width", FREQUENCY),
+            type=_Average("N or width", "chans?|channels?", FREQUENCY),
             help="Solve on means of so many channels, or of as many as are this wide together, e.g. 4 or 200kHz.",
         ),
         click.option(
