@@ -81,8 +81,9 @@ def test_extremes_keep_what_is_not_a_number():
 @pytest.mark.parametrize("name", ["Sum", "Mean", "Max", "Min"])
 @pytest.mark.parametrize("axes", [["time"], ["freq"], ["time", "freq"]], ids=str)
 @pytest.mark.parametrize("n_time", [7, 8, 21])
-def test_many_outcomes_are_those_of_rows_one_by_one(name, axes, n_time):
+def test_many_outcomes_are_those_of_rows_one_by_one(name, axes, n_time, monkeypatch):
     """Outcomes are made several at a time; where something is flagged, one by one. A value that is NaN stays so."""
+    monkeypatch.setenv("RIMETREE_DEVICE", "none")  # it is about the order in which the host sums
     array = values((3, n_time, 19), is_complex=False)
     array[1, 4, 5] = np.nan
     cells = rt.Cells(np.arange(float(n_time)), np.arange(19.0) + 1e8)
