@@ -263,3 +263,21 @@ def test_what_a_dry_run_says_is_what_the_command_takes(tmp_path, term, how):
     if estimate > 1.2 * peak:  # on a busy machine threads may happen not to meet at their largest
         peak = max(peak, int(run("b.h5").split("peak")[1]))
     assert estimate == pytest.approx(peak, rel=0.2)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="what a process has taken is not told")
+def test_joined_windows_are_read_one_at_a_time(tmp_path):
+    """Beside the data of all windows, joined, there is one of eight."""
+    path, sky = str(tmp_path / "a.ms"), tmp_path / "a.skymodel"
+    bands = [rt.ms.Band.regular(1.3e9 + 8e6 * k, 8e6, 8) for k in range(8)]
+    rt.ms.create(path, "meerkat", phase_centre_rad=(0.93, -0.485), duration_s=192, integration_s=8, bands=bands)
+    rt.sky.write(SKY, sky)
+    command = [sys.executable, "-c", _COMMAND, "calibrate", path, "--sky", str(sky), "--term", "G: diag, all windows"]
+
+    def peak(*more):
+        done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
+        return int(done.stdout.split("peak")[1])
+
+    before, most = peak("--out", "a.h5", "--dry-run"), peak("--out", str(tmp_path / "a.h5"))
+    data_bytes = 2016 * 24 * 64 * 4 * (8 + 4 + 1)
+    assert data_bytes < most - before < 1.6 * data_bytes
