@@ -90,13 +90,15 @@ def test_what_delays_and_tec_share(tmp_path, observe, terms, seed):
         ["G: diag, 1slot", "D: leakage"],
         ["G: diag, 1slot", "D: leakage, 1chan"],
         ["K: delay", "G: diag, 1slot", "D: leakage, 1chan"],
+        ["P: phase, 1slot", "F: full, 5slots, 1chan"],
     ],
     ids="*".join,
 )
 def test_leakages_beside_what_tells_the_reference(tmp_path, observe, terms):
     """What feeds do inside or outside of leakages changes within the intervals of these: no turn of all matrices
     leaves leakages what they are: those of the reference, or its phase between feeds, were held all the same, of an
-    unpolarised sky; or a phase of leakages in each channel, where it is one for all that can be moved."""
+    unpolarised sky; or a phase of leakages in each channel, where it is one for all that can be moved. Nor is there
+    such a turn where phases that change stand outside of full matrices."""
     report = calibrated(tmp_path, observe, terms, SKY)
     assert report.converged == report.solves and not report.flagged
     assert report.noise_ratio == pytest.approx(1, abs=0.02)
