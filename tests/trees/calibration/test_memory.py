@@ -281,3 +281,34 @@ def test_joined_windows_are_read_one_at_a_time(tmp_path):
     before, most = peak("--out", "a.h5", "--dry-run"), peak("--out", str(tmp_path / "a.h5"))
     data_bytes = 2016 * 24 * 64 * 4 * (8 + 4 + 1)
     assert data_bytes < most - before < 1.6 * data_bytes
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have ways of their own")
+def test_what_solving_took_is_given_back(tmp_path):
+    """More than four times the data, for a robust fit: what comes after it needs other arrays."""
+    path = str(tmp_path / "a.ms")
+    bands = rt.ms.Band.regular(1.3e9, 64e6, 64)
+    rt.ms.create(path, "meerkat", phase_centre_rad=(0.93, -0.485), duration_s=96, integration_s=8, bands=bands)
+    ns = rt.NodeScope()
+    (group,) = rt.ms.groups(path)
+    rt.psv_tree(ns, SKY, group.phase_centre_rad, group.baselines, feed=group.feed, column="DATA")
+    rt.Forest(ns).run(path)
+    rt.sky.write(SKY, tmp_path / "a.skymodel")
+    script = """
+import re, sys
+import rimetree as rt
+from rimetree import calibration
+from rimetree.machine import resident_bytes
+path, sky, out = sys.argv[1:]
+options = calibration.CalibrationOptions(solver=calibration.SolverOptions(robust_dof=3.0))
+before = resident_bytes()
+report = calibration.calibrate(path, rt.sky.read(sky), calibration.parse_terms(["G: diag"]), out, options)
+with open("/proc/self/status") as status:
+    most = int(re.search(r"VmHWM:\\s+(\\d+)", status.read()).group(1)) * 1024
+print(resident_bytes() - before, most - before)
+"""
+    given = [path, str(tmp_path / "a.skymodel"), str(tmp_path / "a.h5")]
+    done = subprocess.run([sys.executable, "-c", script, *given], capture_output=True, text=True, check=True)
+    left, most = map(int, done.stdout.split())
+    assert most > 4 * 2016 * 12 * 64 * 4 * (8 + 4 + 1)
+    assert left < 0.3 * most
