@@ -160,3 +160,17 @@ def test_averages_are_told_as_intervals_of_terms_are(option, texts, wanted):
     for text in ("0slots", "-1", "4bars", "slots"):
         with pytest.raises(click.BadParameter):
             kind.convert(text, None, None)
+
+
+def test_one_phase_centre_for_several_fields_is_doubted(command, observed, tmp_path):
+    """UVW are for one direction each: gains of the other field were 30 times their errors off, without a word."""
+    path, sky = observed
+    centre = ("--phase-centre", *(f"{angle}rad" for angle in CENTRE))
+    for words in (
+        ("simulate", path, "--sky", sky, "--dry-run"),
+        ("calibrate", path, "--sky", sky, "--term", "G: diag", "--out", tmp_path / "s.h5", "--dry-run"),
+    ):
+        said = command(*words, *centre).stderr
+        assert "warning: the UVW of field 1 (B) are for a direction" in said and "of field 0" not in said
+        assert "the UVW" not in command(*words, *centre, "--field", "A").stderr
+        assert "the UVW" not in command(*words).stderr

@@ -1,6 +1,7 @@
 """run, draw, explain, info, sky: scripts and their errors, pictures, plans, documentation, conversions."""
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -160,8 +161,11 @@ def test_sky_show_and_convert(command, sky_file, tmp_path):
     assert "3 sources (1 of shape gaussian, 1 with a spectrum, 0 polarised" in shown
     assert f"{0.5 * 2**0.7:.6g}" in shown
     assert len(json.loads(command("sky", "show", sky_file, "--json").stdout)) == 3
+    assert "30 x 20 45 in (l, m)" in shown
+    sky_file.write_text(sky_file.read_text().replace("Orientation)", "Orientation, OrientationIsAbsolute='true')"))
+    assert re.search(r"30 x 20 45 *$", command("sky", "show", sky_file).stdout, re.MULTILINE)
     target = tmp_path / "out-sources.txt"
-    assert "3 sources" in command("sky", "convert", sky_file, target).stdout
+    assert "3 sources, as wsclean" in command("sky", "convert", sky_file, target).stdout
     assert rt.sky.read(target).names == ["a", "b", "c"]
     assert "1 sources" in command("sky", "convert", sky_file, target, "--min-flux", "1.5").stdout
     assert "left to write" in command("sky", "convert", sky_file, target, "--min-flux", "9", code=1).stderr

@@ -47,6 +47,16 @@ def test_unknown_formats(tmp_path):
         sky.write(MODEL, tmp_path / "x", format="oskar")
 
 
+@pytest.mark.parametrize("name", ["x.yaml", "x.YML", "x.json", "x.lsm.html", "x.osm"])
+def test_names_of_formats_that_are_not_written(tmp_path, name):
+    """It had written a BBS list, and said only that it had."""
+    with pytest.raises(sky.SkyModelError, match="read but not written"):
+        sky.write(MODEL, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    sky.write(MODEL, tmp_path / name, format="bbs")
+    assert len(sky.read(tmp_path / name)) == len(MODEL)
+
+
 def test_byte_order_mark_and_windows_lines(tmp_path):
     path = tmp_path / "x.txt"
     path.write_bytes(b"\xef\xbb\xbfformat = Name, Ra, Dec, I\r\ns, 1:0:0, 2.0.0, 3\r\n")

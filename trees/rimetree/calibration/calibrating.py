@@ -21,7 +21,7 @@ from .model.models import ModelColumns, Models
 from .plan.planning import CalibrationOptions
 from .plan.told_terms import check_told
 from .progress_file import ProgressFile
-from .report.reports import CalibrationReport, ChunkReport
+from .report.reports import CalibrationReport, ChunkReport, summed
 from .session import Session
 from .side_by_side import at_a_time, in_order
 from .solutions.fingerprint import data_fingerprints, fingerprint_of
@@ -68,6 +68,7 @@ def calibrate(
     sessions = [_sessions(stage, models, options, known, on_iteration, opened) for stage in stages]
     for stage, own in zip(stages, sessions, strict=True):
         check_told(stage.terms, [(one.plan.group, one.tree.directions, one.tree.untold) for one in own])
+    directions = _directions([session for own in sessions for session in own])
     redundant = _say_redundant([session for own in sessions for session in own], terms)
     together = [_share(own, options) for own in sessions]
     if sessions[0]:
@@ -85,10 +86,13 @@ def calibrate(
             give_back_freed_memory()
         solutions = run.solutions()
         write_h5parm(out, solutions)
+        standing_out = summed(window.standing_out for window in run.windows)
         progress.all_solved() if keep_progress else progress.remove()
     groups = list({(g.field_id, g.data_desc_ids): g for g in (plan.group for plan in plans)}.values())
     averaging = [plan.averaging_json() for plan in plans if plan.averaging is not None]
-    return CalibrationReport(path, groups, run.reports, solutions, good_fractions(run.windows), averaging, redundant)
+    good = good_fractions(run.windows)
+    more = {"directions": directions, "standing_out": standing_out}
+    return CalibrationReport(path, groups, run.reports, solutions, good, averaging, redundant, **more)
 
 
 def _share(sessions: Sequence[Session], options: CalibrationOptions) -> int:
@@ -97,6 +101,14 @@ def _share(sessions: Sequence[Session], options: CalibrationOptions) -> int:
     for session in sessions:
         session.share(some)
     return some
+
+
+def _directions(sessions: Sequence[Session]) -> dict[int, dict[str, tuple[str, ...]]]:
+    """{FIELD_ID: {term: directions}} of all sessions."""
+    found: dict[int, dict[str, tuple[str, ...]]] = {}
+    for session in sessions:
+        found.setdefault(session.plan.group.field_id, {}).update(session.tree.directions)
+    return found
 
 
 def _say_redundant(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[str, str]:

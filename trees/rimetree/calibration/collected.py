@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ..solving import SolutionFlag
-from .plan.solve_trees import SolveTree
 from .solutions.small_gains import with_errors_of_small_gains
 from .solutions.term_solutions import TermSolutions
 from .starts.fewer_directions import BestFit
@@ -134,16 +133,17 @@ def _counted(flags: np.ndarray) -> dict[str, int]:
 
 
 class Collected:
-    """The solutions of one term over all chunks of a spectral window: tables to be filled."""
+    """The solutions of one term over all chunks of a spectral window: tables to be filled. `directions`: of all fields;
+    those that a field does not have are flagged there."""
 
-    def __init__(self, term: Term, tree: SolveTree, antennas: dict[int, str], frequency: Axis):
+    def __init__(self, term: Term, directions: Sequence[str], antennas: dict[int, str], frequency: Axis):
         self._term = term
         self._antennas = list(antennas)
         self._axes = {
             "frequency_hz": frequency.centre,
             "frequency_width_hz": frequency.width,
             "antennas": tuple(antennas.values()),
-            "directions": tree.directions[term.name],
+            "directions": tuple(directions),
         }
         self._parts: list[tuple[Axis, TermSolutions]] = []
         self._convention = ""

@@ -58,7 +58,7 @@ def _averaged(path, stages: Sequence[Stage], terms: Sequence[Term], options: Cal
     for number, stage in enumerate(stages):
         plans = []
         for plan in stage.plans:
-            held = [edges_of_solutions(one, plan.group.field_id, options.interpolation) for one in options.held]
+            held = [edges_of_solutions(one, plan.group, options.interpolation) for one in options.held]
             held += [
                 edges_of_plans([*(p for p in earlier.plans)], earlier.terms, plan.group.field_id, options.interpolation)
                 for earlier in stages[:number]

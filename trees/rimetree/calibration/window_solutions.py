@@ -14,6 +14,7 @@ from .plan.planning import CalibrationOptions
 from .report.reports import ChunkReport
 from .searches.smoothing import smoothed, without_outliers
 from .session import Session
+from .solutions.choosing import FIELDS, fields_of, fields_text
 from .solutions.solutions import Solutions
 from .solutions.term_solutions import TermSolutions
 from .terms.conventions import NORMALISED
@@ -27,17 +28,25 @@ class WindowSolutions:
     """Solutions of the terms of one stage in one spectral window, or in several that are solved together."""
 
     def __init__(self, sessions: Sequence[Session], terms: Sequence[Term]):
-        self._session, self._terms = sessions[0], list(terms)
+        self._session, self._sessions, self._terms = sessions[0], list(sessions), list(terms)
         group = self._session.plan.group
         antennas = sorted({antenna for session in sessions for antenna in session.plan.group.antennas})
         self._names = {antenna: group.antenna_names[antenna] for antenna in antennas}
         frequencies = self._session.plan.frequencies
-        self._collected = [Collected(t, self._session.tree, self._names, frequencies[t.name]) for t in terms]
+        self._collected = [
+            Collected(term, self._directions(term.name), self._names, frequencies[term.name]) for term in terms
+        ]
         self.good = dict.fromkeys(self._names.values(), 0)
         self.all = dict.fromkeys(self._names.values(), 0)
         self._scales: list[float] = []
         self._smoothed_hz: list[float] = []  # of each chunk
         self.any = False
+        #: How many solutions of each term were flagged because they stand out.
+        self.standing_out: dict[str, int] = {}
+
+    def _directions(self, term: str) -> list[str]:
+        """Of all fields, whose models may have other patches."""
+        return list(dict.fromkeys(name for one in self._sessions for name in one.tree.directions[term]))
 
     @property
     def data_desc_ids(self) -> tuple[int, ...]:
@@ -69,7 +78,8 @@ class WindowSolutions:
         """A term as it is kept: without what stands out, and smooth, where that is asked for."""
         found = collected.solutions()
         if options.flag_solutions > 0:
-            found = without_outliers(found, options.flag_solutions)
+            found, all_found = without_outliers(found, options.flag_solutions), found
+            self.standing_out[collected.name] = int((found.flag & ~all_found.flag).sum())
         term = next(term for term in self._terms if term.name == collected.name)
         return smoothed(found, term, min(self._smoothed_hz, default=0.0))
 
@@ -78,20 +88,23 @@ class WindowSolutions:
         from .. import __version__
 
         group = self._session.plan.group
+        pinned = list(dict.fromkeys(name for one in self._sessions for name in one.tree.pinned))
+        fields = {one.plan.group.field_id: one.plan.group.field_name for one in self._sessions}
         return Solutions(
             tuple(self._finished(collected, options) for collected in self._collected),
             group.feed,
             {name: group.antenna_xyz_m[antenna] for antenna, name in self._names.items()},
-            self._session.tree.radec_rad,
+            {name: radec for one in self._sessions for name, radec in one.tree.radec_rad.items()},
             {
                 "program": f"RimeTree {__version__}",
                 "measurement_set": os.path.realpath(group.path),
                 "data_desc_id": float(group.data_desc_ids[0]),
                 "data_desc_ids": " ".join(map(str, group.data_desc_ids)),
+                FIELDS: fields_text(fields),
                 "data_column": options.data.column,
                 "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
                 **({"data_over_model": float(np.median(self._scales))} if self._scales else {}),
-                **({"pinned_directions": "\n".join(self._session.tree.pinned)} if self._session.tree.pinned else {}),
+                **({"pinned_directions": "\n".join(pinned)} if pinned else {}),
                 **options.provenance,
             },
         )
@@ -131,6 +144,7 @@ def joined_sets(
         joined = sorted(every, key=lambda term: places[term.name])
         provenance = {key: value for one in own for key, value in one.provenance.items()}
         provenance |= {"data_desc_id": float(ids[0]), "data_desc_ids": " ".join(map(str, ids))}
+        provenance[FIELDS] = fields_text({key: name for one in own for key, name in fields_of(one).items()})
         if any("amplitude" in term.value for term in joined):
             provenance.pop("data_over_model", None)  # where terms without amplitude were solved before
         positions = {name: xyz for one in own for name, xyz in one.antenna_xyz_m.items()}

@@ -199,8 +199,8 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     check_output(ms, options["column"], how.get("wait", 0.0), save_flags=how.get("save_flags", True))
     summary = how.get("summary") or rt.ms.inspect(ms, scan_cells=False)
     groups = rt.ms.groups(ms, summary=summary, **rows, by_window=True)
-    if isinstance(options["subtract"], rt.sky.SkyModel | dict) and options["phase_centre_rad"] is None:
-        warn_of_directions(summary, [group.field_id for group in groups])
+    if isinstance(options["subtract"], rt.sky.SkyModel | dict):
+        warn_of_directions(summary, [group.field_id for group in groups], options["phase_centre_rad"])
     if rows.get("selection") is not None:
         check_rows(ms, groups, rows["selection"])
     for group in groups:

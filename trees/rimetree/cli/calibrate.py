@@ -137,7 +137,7 @@ def command(ms, terms, out, **given):
         solved = {plan.group.field_id for plan in plans}
         require_from_field(fields["from_field"], solved, [one for held in options.held for one in held.terms])
     _look_at_given(options, stages)
-    _require_direction(given["direction"], options, stages, model)
+    _require_direction(given["direction"], options, stages, model, fields["apply_to"])
     if given["apply_"] and not all(one.kind.diagonal for one in parsed):
         for plan in plans:
             require_four_hands(plan.group)
@@ -148,8 +148,7 @@ def command(ms, terms, out, **given):
             log_columns(own, some)
             continue
         groups = [plan.group for plan in some]
-        if given["phase_centre"] is None:
-            warn_of_directions(summary, [group.field_id for group in groups])
+        warn_of_directions(summary, [group.field_id for group in groups], given["phase_centre"])
         warn_of_sky(own, groups, given["phase_centre"])
         log(f"{name or given['sky'][0]}: {len(own)} sources, {flux_text(own, groups)}")
     for plan in plans:
@@ -226,19 +225,27 @@ def _finish(ms, model, parsed, out, options, report, summary: dict, fields: dict
         _use(ms, model, [*held, sets], rows, fields["from_field"], given)
 
 
-def _require_direction(direction: str | None, options, stages, model) -> None:
-    """Raises where there will be no solutions for the direction that data are to be corrected for."""
+def _require_direction(direction: str | None, options, stages, model, applied) -> None:
+    """Raises where there will be no solutions for the direction that data are to be corrected for; `applied`: which
+    fields are, if that was said."""
     from rimetree.calibration.model.models import as_model
 
     if direction is None:
         return
-    models = [as_model(one) for one in (model.values() if isinstance(model, dict) else [model])]
+    fields = applied or {plan.group.field_id for stage in stages for plan in stage.plans}
+    models = model if isinstance(model, dict) else {}
+    every = [as_model(one) for one in models.values() or [model]]
     terms = [term for stage in stages for term in stage.terms if term.per is not None]
-    names = [name for one in models for term in terms for name in one.directions(term.per) if term.acts_on(name)]
-    names += [name for one in options.held for term in one.terms for name in term.directions if name]
-    if direction not in names:
-        there = ", ".join(dict.fromkeys(names)) or "none"
-        raise Failed(f"--direction {direction}: no term has solutions for such a direction; there are {there}")
+    held = [name for one in options.held for term in one.terms for name in term.directions if name]
+    for field in sorted(fields):
+        own = [as_model(models[field])] if field in models else every
+        names = [name for one in own for term in terms for name in one.directions(term.per) if term.acts_on(name)]
+        if direction not in (*held, *names):
+            there = ", ".join(dict.fromkeys([*held, *names])) or "none"
+            where = f" on field {field}" if field in models else ""
+            raise Failed(
+                f"--direction {direction}: no term has solutions for such a direction{where}; there are {there}"
+            )
 
 
 def _outliers_in_means(options) -> str:

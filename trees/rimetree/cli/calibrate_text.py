@@ -224,6 +224,7 @@ def report_text(report, terms) -> str:
         *_unexplained_lines(report.over_noise, report.flagged_of),
         f"values flagged: {counts_text(report.flagged) or 'none'}",
         *_flagged_lines(report.flagged_of),
+        *_standing_out_lines(report.standing_out),
         *_scale_lines(report),
         *(
             [
@@ -245,6 +246,11 @@ def report_text(report, terms) -> str:
     ]
     headers = ["antenna", "data flagged/%", *(f"{term.name} flagged/%" for term in terms)]
     return "\n".join([*lines, table(headers, rows)])
+
+
+def _standing_out_lines(standing_out: dict[str, int]) -> list[str]:
+    many = [f"{count} of {name}" for name, count in standing_out.items() if count]
+    return [f"solutions flagged besides, for they stand out: {', '.join(many)}"] if many else []
 
 
 def _scale_lines(report) -> list[str]:

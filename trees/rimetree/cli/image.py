@@ -82,8 +82,7 @@ def command(
     rows = chosen_rows(chosen, summary)
     groups = rt.ms.groups(ms, summary=summary, **rows)
     check_rows(ms, groups, rows["selection"])
-    if phase_centre is None:
-        warn_of_directions(summary, [group.field_id for group in groups])
+    warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     model = None if sky is None else read_sky(sky, sky_format, skip_unsupported, patches)
     image = plots.dirty_image(
         ms,

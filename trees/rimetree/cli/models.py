@@ -10,7 +10,7 @@ import click
 
 from .errors import Failed
 from .output import log
-from .selection import NAMES, chosen_fields
+from .selection import NAMES, angles_from, chosen_fields
 
 
 def sky_options(required: bool, of_fields: bool = False) -> Callable:
@@ -151,7 +151,9 @@ def warn_of_sky(sky, groups, phase_centre) -> None:
     for group in {group.field_id: group for group in groups}.values():
         far = [
             name
-            for name, angle in zip(sky.names, _distances(sky, phase_centre or group.phase_centre_rad), strict=True)
+            for name, angle in zip(
+                sky.names, angles_from(phase_centre or group.phase_centre_rad, sky.radec_rad), strict=True
+            )
             if angle > math.pi / 2
         ]
         if far:
@@ -159,11 +161,3 @@ def warn_of_sky(sky, groups, phase_centre) -> None:
                 f"warning: {len(far)} sources are more than 90 deg from the phase centre of field {group.field_id}: "
                 f"{', '.join(far[:5])}{', ...' if len(far) > 5 else ''}"
             )
-
-
-def _distances(sky, centre):
-    import numpy as np
-
-    ra, dec = sky.radec_rad.T
-    cosine = np.sin(dec) * math.sin(centre[1]) + np.cos(dec) * math.cos(centre[1]) * np.cos(ra - centre[0])
-    return np.arccos(np.clip(cosine, -1, 1))

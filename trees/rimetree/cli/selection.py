@@ -13,6 +13,9 @@ from .errors import Failed
 from .output import log
 from .quantities import BYTES, DEC, DURATION, RA, Count, Number
 
+_FITS = 0.05  # relative: UVW that fit a direction better than that are for one
+_OFF_RAD = 5e-3  # what is further from it is another phase centre; UVW of the mean equinox are not as far
+
 
 class Names(click.ParamType):
     """Numbers, names or patterns with commas between them, as a tuple of text; `3~5` is 3, 4 and 5."""
@@ -259,11 +262,33 @@ def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centr
     return ns
 
 
-def warn_of_directions(summary: dict, field_ids: Sequence[int]) -> None:
-    """What of these fields' phase centres and UVW `inspect-ms` warns of, and how to name another phase centre."""
+def warn_of_directions(summary: dict, field_ids: Collection[int], given: Sequence[float] | None = None) -> None:
+    """What of these fields' phase centres and UVW `inspect-ms` warns of, and how to name another phase centre; or where
+    the UVW are not for the one that was given, as those of several fields cannot be."""
+    if given is not None:
+        _warn_of_given_centre(summary, field_ids, given)
+        return
     for warning in summary["field_warnings"]:
         if warning["field_id"] in field_ids:
             log(f"warning: {warning['text']}; sources may stand in wrong places{_centre_to_give(summary, warning)}")
+
+
+def _warn_of_given_centre(summary: dict, field_ids: Collection[int], given: Sequence[float]) -> None:
+    for direction in summary["uvw"]["directions"]:
+        residual, names = direction["residual"], {field["id"]: field["name"] for field in summary["fields"]}
+        (off,) = angles_from(given, [[direction["ra_rad"], direction["dec_rad"]]])
+        if direction["field_id"] in field_ids and residual < _FITS and off > max(5 * residual, _OFF_RAD):
+            which = f"field {direction['field_id']} ({names[direction['field_id']]})"
+            log(f"warning: the UVW of {which} are for a direction {math.degrees(off):.3g} deg from --phase-centre")
+
+
+def angles_from(centre: Sequence[float], radec):
+    """[source] of directions [source, 2] (right ascension, declination), all in radians."""
+    import numpy as np
+
+    ra, dec = np.transpose(radec)
+    cosine = np.sin(dec) * math.sin(centre[1]) + np.cos(dec) * math.cos(centre[1]) * np.cos(ra - centre[0])
+    return np.arccos(np.clip(cosine, -1, 1))
 
 
 def _centre_to_give(summary: dict, warning: dict) -> str:

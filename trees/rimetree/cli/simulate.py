@@ -82,8 +82,7 @@ def command(
     model = read_sky(sky, sky_format, skip_unsupported, patches)
     summary = rt.ms.inspect(ms, scan_cells=False)
     groups = chosen_groups(ms, chosen, summary)
-    if phase_centre is None:
-        warn_of_directions(summary, [group.field_id for group in groups])
+    warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     warn_of_sky(model, groups, phase_centre)
     tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
     log(f"{sky}: {len(model)} sources, {flux_text(model, groups)}; {ms}: {len(groups)} tree(s) to evaluate")

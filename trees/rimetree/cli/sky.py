@@ -102,6 +102,8 @@ def _row(source) -> list:
         shape = f"{3600 * major:.3g} x {3600 * minor:.3g} {angle:.0f}"
         if source.profile != PROFILES[0]:
             shape += f" {source.profile.replace('_', ' ')}"
+        if source.shape_in_plane:
+            shape += " in (l, m)"
     polarised = " ".join(f"{s:.4g}" for s in source.stokes_jy[1:]) if source.is_polarised else ""
     return [
         source.name,
@@ -142,28 +144,28 @@ def convert(source, target, source_format, target_format, drop_patches, skip_uns
     """
     from rimetree import sky
 
+    target_format = target_format or sky.format_to_write(target)
     model = read_sky(source, source_format, skip_unsupported, patches)
     if min_flux is not None:
         model = model.select(min_flux_jy=min_flux)
     if drop_patches:
         model = model.without_patches()
     if skip_unsupported:
-        model = _expressible(model, target, target_format)
+        model = _expressible(model, target_format)
     if len(model) == 0:
         raise Failed(f"{source}: no sources are left to write")
     sky.write(model, target, target_format)
-    click.echo(f"wrote {target}: {len(model)} sources")
+    click.echo(f"wrote {target}: {len(model)} sources, as {target_format}")
 
 
-def _expressible(model, target: str, target_format: str | None):
+def _expressible(model, target_format: str):
     """The sources that the format written can hold, one by one; the others are listed."""
     from rimetree import sky
 
-    name = target_format or ("wsclean" if target.endswith("-sources.txt") else "bbs")
     kept = []
     for source in model:
         try:
-            sky.WRITERS[name](sky.SkyModel((source,), (), model.patch_radec_rad))
+            sky.WRITERS[target_format](sky.SkyModel((source,), (), model.patch_radec_rad))
             kept.append(source.name)
         except sky.UnsupportedError as problem:
             log(f"warning: left out source {source.name!r}: {problem.message}")

@@ -17,7 +17,7 @@ from .source import Source
 
 if TYPE_CHECKING:  # what is loaded when it is used
     from . import synthetic
-    from .formats import READERS, WRITERS, detect, read, write
+    from .formats import READERS, WRITERS, detect, format_to_write, read, write
 
 __all__ = [
     "READERS",
@@ -28,9 +28,12 @@ __all__ = [
     "Source",
     "UnsupportedError",
     "detect",
+    "format_to_write",
     "read",
     "synthetic",
     "write",
 ]
 
-__getattr__, __dir__ = when_used(__name__, {"formats": "READERS WRITERS detect read write"}, modules=("synthetic",))
+__getattr__, __dir__ = when_used(
+    __name__, {"formats": "READERS WRITERS detect format_to_write read write"}, modules=("synthetic",)
+)

@@ -36,6 +36,14 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "hyperdrive": _read_hyperdrive,
 }
 WRITERS: dict[str, Callable[[SkyModel], str]] = {"bbs": write_bbs, "wsclean": write_wsclean}
+#: What names of files end in that other programs write.
+_READ_ONLY = {
+    ".lsm.html": "Tigger",
+    ".osm": "OSKAR",
+    ".yaml": "hyperdrive",
+    ".yml": "hyperdrive",
+    ".json": "hyperdrive",
+}
 
 _LIKE_A_NUMBER = re.compile(r"[+-]?([\d.].*|nan|inf|infinity)", re.IGNORECASE)
 
@@ -117,15 +125,30 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
 
 
 @checked
+def format_to_write(path: str | os.PathLike) -> str:
+    """What a file's name says of its format: "wsclean" if it ends in `-sources.txt`, else "bbs". Raises `SkyModelError`
+    for what other programs call files of formats that are read only."""
+    file = os.fspath(path)
+    for ending, name in _READ_ONLY.items():
+        if file.lower().endswith(ending):
+            raise SkyModelError(
+                f"files called *{ending} are of {name}, which is read but not written; choose another name, or say one "
+                f"of the formats {', '.join(WRITERS)}",
+                file=file,
+            )
+    return "wsclean" if file.endswith("-sources.txt") else "bbs"
+
+
+@checked
 def write(model: SkyModel, path: str | os.PathLike, format: str | None = None) -> None:
     """Write a sky model; the file appears complete or not at all (an existing one is replaced at the end).
 
-    `format` is one of `WRITERS` (default: "wsclean" for names ending in `-sources.txt`, else "bbs"). Raises
-    `SkyModelError` where the format cannot hold something of the model or the file cannot be written.
+    `format` is one of `WRITERS` (default: that of `format_to_write`). Raises `SkyModelError` where the format cannot
+    hold something of the model or the file cannot be written.
     """
     file = os.fspath(path)
     if format is None:
-        format = "wsclean" if file.endswith("-sources.txt") else "bbs"
+        format = format_to_write(file)
     if format not in WRITERS:
         raise SkyModelError(f"format {format!r} cannot be written; formats are {', '.join(WRITERS)}", file=file)
     try:

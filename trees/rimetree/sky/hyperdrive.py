@@ -109,8 +109,8 @@ class _Component:
         names = [key.value for key, _ in kind.value] if isinstance(kind, yaml.MappingNode) else [kind.value]
         if len(names) != 1 or names[0] not in PROFILES:
             raise self._reading.unsupported(
-                f"{self._what}: components of type {', '.join(map(str, names))} are not supported, only point and "
-                + " and ".join(PROFILES),
+                f"{self._what}: components of type {', '.join(map(str, names))} are not supported, only "
+                f"{', '.join(['point', *PROFILES[:-1]])} and {PROFILES[-1]}",
                 _place(kind),
             )
         shape = self._part("comp_type")._part(names[0])

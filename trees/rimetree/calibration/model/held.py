@@ -20,7 +20,7 @@ from ...indices import Index
 from ...ms import MsGroup
 from ...scope import NodeScope, NodeStub
 from ..solutions.antenna_jones import AntennaJones
-from ..solutions.choosing import solutions_of_windows
+from ..solutions.choosing import of_own_field, solutions_of_windows
 from ..solutions.solutions import Solutions
 from .model_trees import SkyPart
 
@@ -109,7 +109,7 @@ class HeldChain:
         """Of a term, on each channel by the solutions of the window that it is in; of this field if there are any:
         models of others may be of another scale."""
         found = solutions_of_windows(term.sets, self._group)
-        own = [one.only([term.name]).of_fields([self._group.field_id]) for one in found]
+        own = [of_own_field(one.only([term.name]), self._group) for one in found]
         found = [
             one.jones(antenna, time_s, frequency_hz, direction=direction, method=term.interpolation) for one in own
         ]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ms import MsGroup
-from ..solutions.choosing import solutions_for
+from ..solutions.choosing import of_own_field, solutions_for
 from ..solutions.solutions import Solutions
 from ..solutions.term_solutions import TermSolutions
 from ..terms.grid import Axis
@@ -22,7 +22,7 @@ class GivenStart:
     nearest solution, relative to the reference antenna of the chunk."""
 
     def __init__(self, sets: Sequence[Solutions], group: MsGroup):
-        own = solutions_for(sets, group).terms if sets else ()
+        own = of_own_field(solutions_for(sets, group), group).terms if sets else ()
         self._terms = {term.name: term for term in own}
         self._names = group.antenna_names
 

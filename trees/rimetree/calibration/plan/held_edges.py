@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ...ms import MsGroup
+from ..solutions.choosing import of_own_field
 from ..solutions.solutions import Solutions
 from ..terms.kinds import FREQUENCY_QUANTITIES
 from ..terms.terms import Term
@@ -38,10 +40,10 @@ def joined_edges(edges: Sequence[HeldEdges], turning: str = "") -> HeldEdges:
     )
 
 
-def edges_of_solutions(solutions: Solutions, field_id: int, interpolation: str) -> HeldEdges:
-    """Of solutions that are held, those of a field where they have any."""
+def edges_of_solutions(solutions: Solutions, group: MsGroup, interpolation: str) -> HeldEdges:
+    """Of solutions that are held, those of the field of a group where they have any."""
     found = []
-    for term in solutions.of_fields([field_id]).terms:
+    for term in of_own_field(solutions, group).terms:
         intervals = (term.time_s, term.time_width_s), (term.frequency_hz, term.frequency_width_hz)
         found.append(_edges(term.name, set(term.value), *intervals, interpolation))
     return joined_edges(found)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...ms import MsGroup
 from ..solutions.solutions import Solutions
+from ..solutions.term_solutions import TermSolutions
 from ..terms.kinds import KINDS, observed_elements
 
 
@@ -102,7 +103,8 @@ class CalibrationReport:
 
     `good_fraction`: {antenna name: fraction of its data that are neither flagged nor without weight}. `averaging`: how
     the baselines of each field and window were averaged by their loss, as JSON types. `redundant`: {name of a term that
-    was held at the unit matrix: name of the full matrix that can do all that it does}.
+    was held at the unit matrix: name of the full matrix that can do all that it does}. `directions`: {FIELD_ID: {term:
+    those of the field's model}}. `standing_out`: {term: how many solutions are flagged because they stand out}.
     """
 
     path: str
@@ -112,6 +114,8 @@ class CalibrationReport:
     good_fraction: dict[str, float] = field(default_factory=dict)
     averaging: list[dict] = field(default_factory=list)
     redundant: dict[str, str] = field(default_factory=dict)
+    directions: dict[int, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    standing_out: dict[str, int] = field(default_factory=dict)
 
     @property
     def _last(self) -> list[ChunkReport]:
@@ -193,7 +197,7 @@ class CalibrationReport:
 
     def flagged_fraction(self, term: str) -> dict[str, float]:
         """{antenna name: fraction of its solutions of a term that are flagged}, of all windows and of the feeds that
-        the data have."""
+        the data have, and of the directions that each field has."""
         correlations = {name for group in self.groups for name in group.correlations}
         flags: dict[str, list[NDArray[np.bool_]]] = {}
         for solutions in self.solutions:
@@ -201,9 +205,19 @@ class CalibrationReport:
             given = KINDS[table.kind].given
             seen = observed_elements(table.elements, correlations)
             observed = [one and name not in given for one, name in zip(seen, table.elements, strict=True)]
+            asked = self._asked(table)
             for a, antenna in enumerate(table.antennas):
-                flags.setdefault(antenna, []).append(table.flag[:, :, a][..., observed].ravel())
+                own = np.swapaxes(table.flag[:, :, a], 1, 2)[asked]
+                flags.setdefault(antenna, []).append(own[..., observed].ravel())
         return {antenna: float(np.concatenate(parts).mean()) for antenna, parts in flags.items()}
+
+    def _asked(self, table: TermSolutions) -> NDArray[np.bool_]:
+        """[time, direction]: whether a field has the direction, of its solutions."""
+        asked = np.ones((len(table.time_s), len(table.directions)), dtype=bool)
+        for field_id, of_terms in self.directions.items() if table.field_ids is not None else ():
+            if table.name in of_terms:
+                asked[table.field_ids == field_id] = [one in of_terms[table.name] for one in table.directions]
+        return asked
 
 
 def summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:

@@ -94,7 +94,7 @@ def residuals(
     found = []
     for group in groups(path, **options.rows, by_window=True):
         if models.knows(group):
-            found.append(_of_group(group, models, chain_for(files, group).of_fields([group.field_id]), options, opened))
+            found.append(_of_group(group, models, chain_for(files, group), options, opened))
     return found
 
 

@@ -13,6 +13,28 @@ from ...ms import MsGroup
 from ..errors import CalibrationError
 from .solutions import Solutions
 
+#: In the provenance: the fields that solutions were made on.
+FIELDS = "fields"
+
+
+def fields_text(names: dict[int, str]) -> str:
+    """{FIELD_ID: name} as a line each."""
+    return "\n".join(f"{number} {name}" for number, name in sorted(names.items()))
+
+
+def fields_of(solutions: Solutions) -> dict[int, str]:
+    """{FIELD_ID: name} that solutions were made on, as far as they say so."""
+    lines = str(solutions.provenance.get(FIELDS, "")).split("\n")
+    return {int(number): name for number, _, name in (line.partition(" ") for line in lines) if number.isdigit()}
+
+
+def of_own_field(solutions: Solutions, group: MsGroup) -> Solutions:
+    """Of each term the solutions that were made on the field of a group (in another set: on one of its name), if it has
+    any: intervals of fields that are observed in turns overlap, and models of others may be of another scale."""
+    same = solutions.provenance.get("measurement_set") == os.path.realpath(group.path)
+    named = [number for number, name in fields_of(solutions).items() if name == group.field_name]
+    return solutions.of_fields([group.field_id] if same else named)
+
 
 @checked
 def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
@@ -23,11 +45,12 @@ def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
 
 @checked
 def chain_for(files: Sequence[Sequence[Solutions]], group: MsGroup) -> Solutions:
-    """The terms of several files for a group, those of the first file outside those of the next. Raises
-    `CalibrationError` where there are none."""
+    """The terms of several files for a group, those of the first file outside those of the next; of its own field
+    where a term has any. Raises `CalibrationError` where there are none."""
     if not files or not all(files):
         raise CalibrationError("there are no solutions")
-    return functools.reduce(lambda outer, one: one.inside(outer), (solutions_for(sets, group) for sets in files))
+    own = (of_own_field(solutions_for(sets, group), group) for sets in files)
+    return functools.reduce(lambda outer, one: one.inside(outer), own)
 
 
 def solutions_of_windows(sets: Sequence[Solutions], group: MsGroup) -> list[Solutions]:
