@@ -61,15 +61,6 @@ __global__ void __launch_bounds__(Kernel::kThreads, least_blocks<Kernel>())
               team);
 }
 
-/// Shared memory that a kernel may ask for, on the current device.
-inline int shared_memory_per_block() {
-  int device = 0, bytes = 0;
-  memory::check_cuda(cudaGetDevice(&device), "cudaGetDevice");
-  memory::check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                     "cudaDeviceGetAttribute");
-  return bytes;
-}
-
 /// Throws std::runtime_error where the device has too little shared memory, as older ones may.
 template <class Kernel>
 void launch_blocks(memory::Queue& queue, const typename Kernel::Job& job) {

@@ -50,8 +50,9 @@ RT_HD void stage_adjoint(const AdjointJob& job, const AdjointBlock& block, int t
   const DeviceRun& run = job.sum.run[block.run];
   const DeviceRow& row = job.sum.row[row_number(job, i)];
   const DeviceSource& s = job.sum.source[source];
-  const DoubleDouble<double> path = path_of(s, row);
-  stage_source(job.sum, run, row, s, path, 1.0, thread, to);
+  const DoubleDouble<double> path = path_of<double>(s, row.u, row.v, row.w);
+  stage_source(
+      job.sum, run, row, s, path, [&] { return run_phasor<double>(run, path); }, 1.0, thread, to);
   Dual<double> band{1.0, 0.0};
   if (job.sum.regular && job.sum.smear_frequency) {
     const double b = kPi * run.width_per_metre;

@@ -8,7 +8,7 @@
 namespace rimetree::psv::device {
 
 DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r) {
-  DeviceRow row{rows.u[r], rows.v[r], rows.w[r], 0, 0, 0, 0, 0, 0, 0};
+  DeviceRow row{rows.u[r], rows.v[r], rows.w[r], 0, 0, 0, 0, 0, 0, 0, 0, 0};
   if (rows.du != nullptr) row.du = rows.du[r], row.dv = rows.dv[r], row.dw = rows.dw[r];
   if (rows.exposure_s != nullptr) row.exposure = rows.exposure_s[r] / kSpeedOfLight_m_s;
   if (jones.empty()) return row;
@@ -30,7 +30,6 @@ DirectJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t b
   job.row = rows.d_rows;
   job.out = rows.d_out;
   job.n_row = static_cast<std::int32_t>(rows.n_row);
-  job.threads = rows.block_threads;
   job.tile_bits = std::countr_zero(static_cast<unsigned>(packed.channels.tiles));
   job.regular = packed.channels.regular;
   job.smear_time = of.rows.is_smeared_in_time();
@@ -38,7 +37,6 @@ DirectJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t b
   for (const SourceBlock& block : of.sky.blocks)
     if (block.begin < end && begin < block.end) job.profile = block.profile;
   job.residual = packed.channels.residual;
-  if (job.kind() == DirectKind::kGeneral) job.threads = DeviceShape::kThreads;
   return job;
 }
 
@@ -70,6 +68,30 @@ std::int32_t group_bits_for(DirectJob<T> job) {
   return job.group_bits;
 }
 
+/// Of how many sources at a time the phasors of antennas have room: 0 where rows make their own.
+template <class T>
+std::size_t sources_with_room(const DirectJob<T>& job, const DirectAntennas& antennas) {
+  if (antennas.d_antennas == nullptr || job.kind() == DirectKind::kGeneral || job.n_source == 0) return 0;
+  // Each launch reads and writes the visibilities once more.
+  constexpr std::size_t kWorthALaunch = 32;
+  const std::size_t count = static_cast<std::size_t>(job.n_source),
+                    room = antennas.bytes /
+                           (antennas.n_antenna * static_cast<std::size_t>(job.n_run) * sizeof(RunPhasor<T>));
+  return room < std::min(count, kWorthALaunch) ? 0 : room;
+}
+
+/// Queues the phasors of antennas, and has the job use them.
+template <class T>
+void launch_antennas(memory::Queue& queue, const DirectAntennas& antennas, DirectJob<T>& job) {
+  AntennaJob<T> make;
+  make.source = job.source, make.run = job.run, make.antenna = antennas.d_antennas;
+  make.phasor = static_cast<RunPhasor<T>*>(antennas.d_phasors);
+  make.n_source = job.n_source, make.n_run = job.n_run, make.n_antenna = static_cast<std::int32_t>(antennas.n_antenna);
+  launch_threads(queue, make);
+  job.antenna_phasor = make.phasor;
+  job.n_antenna = make.n_antenna;
+}
+
 /// The sources of a job from number `first` on, `count` of them.
 template <class T>
 DirectJob<T> some_sources(DirectJob<T> job, std::size_t first, std::size_t count) {
@@ -87,15 +109,22 @@ void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sou
   const Sky<double>& sources = sky.summed().sky;
   const auto launch_range = [&](std::size_t begin, std::size_t end) {
     const DirectJob<T> whole = direct_job(sky, rows, begin, end);
+    memory::Queue& queue = rows.queue != nullptr ? *rows.queue : sky.queue();
+    sky.bring_to(queue);
+    const auto launch_one = [&](DirectJob<T> job, bool by_antennas) {
+      job.accumulate = accumulate;
+      job.group_bits = group_bits_for(job);
+      if (by_antennas) launch_antennas(queue, rows.antennas, job);
+      launch(queue, job);
+      accumulate = true;
+    };
     const auto launch_some = [&](std::size_t first, std::size_t count, bool one_plane) {
       DirectJob<T> job = some_sources(whole, first, count);
       if (one_plane) job.n_plane = 1;
-      job.accumulate = accumulate;
-      job.group_bits = group_bits_for(job);
-      memory::Queue& queue = rows.queue != nullptr ? *rows.queue : sky.queue();
-      sky.bring_to(queue);
-      launch(queue, job);
-      accumulate = true;
+      const std::size_t room = sources_with_room(job, rows.antennas);
+      if (room == 0) return launch_one(job, false);
+      for (std::size_t at = 0; at < count; at += room)
+        launch_one(some_sources(job, at, std::min(room, count - at)), true);
     };
     const bool has_planes = whole.n_plane > 1 && whole.n_plane <= 4;
     const std::size_t count = end - begin, n_one_plane = has_planes ? count_of_one_plane(sources, begin, end) : 0;
@@ -113,16 +142,72 @@ template void launch_sum(DeviceSky<float>&, const DirectRows&, std::size_t, bool
 template void launch_sum(DeviceSky<double>&, const DirectRows&, std::size_t, bool);
 
 template <class T>
+DirectMethod<T>::DirectMethod(const Summed& of, const AntennaPlan* antennas, ThreadPool& threads)
+    : SkyMethod<T>(of, device_channels(of.channels, reach_of(of.sky, of.rows)), threads), antennas_(antennas) {
+  // Kernels for anything make phasors channel by channel.
+  if (!packed_.channels.regular || packed_.jones_vary()) antennas_ = nullptr;
+  if (antennas_ != nullptr) number_.resize(antennas_->n_antenna);
+}
+
+template <class T>
+DeviceCosts DirectMethod<T>::costs() const {
+  DeviceCosts costs = packed_.template costs<T>(of_);
+  costs.row = sizeof(DeviceRow);
+  costs.rows_per_block = static_cast<std::size_t>(DeviceShape::kThreads / packed_.channels.tiles);
+  if (antennas_ == nullptr) return costs;
+  costs.row += 2 * sizeof(DeviceAntenna);  // at the most
+  // Room for phasors of a hundred sources and more: an antenna has several rows.
+  constexpr std::size_t kRow = 4096, kVisibility = 64;
+  const std::size_t all = 2 * sizeof(RunPhasor<T>) * packed_.channels.runs.size() * of_.sky.n_source;
+  costs.row_scratch = std::min(kRow, all);
+  if (all > kRow) costs.visibility_scratch = kVisibility;
+  return costs;
+}
+
+/// Numbers the antennas of the slot's rows, which are together where they are of one layer, and puts the antennas
+/// behind the rows. Returns how many bytes these take.
+template <class T>
+std::size_t DirectMethod<T>::fill_antennas(DeviceSlot& slot) {
+  auto* rows = static_cast<DeviceRow*>(slot.rows.get());
+  auto* antennas = reinterpret_cast<DeviceAntenna*>(rows + slot.n_row);
+  std::int32_t layer = -1, n = 0;
+  for (std::size_t r = 0; r < slot.n_row; ++r) {
+    const AntennaRow& of = antennas_->rows[row_number(slot.first_row + r)];
+    if (of.layer != layer) std::fill(number_.begin(), number_.end(), -1);
+    layer = of.layer;
+    const auto number = [&](std::int32_t antenna) {
+      std::int32_t& known = number_[static_cast<std::size_t>(antenna)];
+      if (known >= 0) return known;
+      const AntennaPosition& at =
+          antennas_->layers[static_cast<std::size_t>(layer)].place[static_cast<std::size_t>(antenna)];
+      antennas[n] = {at.x, at.y, at.z};
+      return known = n++;
+    };
+    rows[r].p = number(of.p);
+    rows[r].q = number(of.q);
+  }
+  slot.offset[0] = slot.n_row * sizeof(DeviceRow);
+  slot.count[0] = static_cast<std::size_t>(n);
+  return slot.count[0] * sizeof(DeviceAntenna);
+}
+
+template <class T>
 std::size_t DirectMethod<T>::fill(DeviceSlot& slot) {
   auto* rows = static_cast<DeviceRow*>(slot.rows.get());
-  for (std::size_t r = 0; r < slot.n_row; ++r) rows[r] = device_row(of_.rows, packed_.jones, slot.first_row + r);
-  return slot.n_row * sizeof(DeviceRow);
+  for (std::size_t r = 0; r < slot.n_row; ++r)
+    rows[r] = device_row(of_.rows, packed_.jones, row_number(slot.first_row + r));
+  return slot.n_row * sizeof(DeviceRow) + (by_antennas() ? fill_antennas(slot) : 0);
 }
 
 template <class T>
 void DirectMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
-  const DirectRows rows{slot.d_rows.template as<const DeviceRow>(), slot.n_row,     slot.range,
-                        slot.d_out.template as<Complex<double>>(),  block_threads_, slot.queue};
+  DirectRows rows{slot.d_rows.template as<const DeviceRow>(), slot.n_row, slot.range,
+                  slot.d_out.template as<Complex<double>>(), slot.queue};
+  if (by_antennas()) {
+    const auto* d_rows = slot.d_rows.template as<const unsigned char>();
+    rows.antennas = {reinterpret_cast<const DeviceAntenna*>(d_rows + slot.offset[0]), slot.count[0],
+                     slot.d_scratch.data(), slot.d_scratch.bytes()};
+  }
   launch_sum(this->sky(device), rows, this->chunk_sources(), false);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nodes/psv/antennas.h"
 #include "nodes/psv/device/direct_job.h"
 #include "nodes/psv/pipeline/device_sky.h"
 
@@ -20,14 +21,22 @@ void for_each_chunk(const Sky<double>& sky, std::size_t most, F&& f) {
       f(begin, std::min(begin + most, sources.end));
 }
 
+/// The antennas of rows on a device, and room for their phasors.
+struct DirectAntennas {
+  const DeviceAntenna* d_antennas = nullptr;  ///< null: rows make their own phasors
+  std::size_t n_antenna = 0;
+  void* d_phasors = nullptr;
+  std::size_t bytes = 0;
+};
+
 /// Rows on a device, and the channels of which their visibilities are there.
 struct DirectRows {
   const DeviceRow* d_rows = nullptr;
   std::size_t n_row = 0;
   const RunRange* range = nullptr;
   Complex<double>* d_out = nullptr;  ///< [row][XX XY YX YY][channel of the range]
-  std::int32_t block_threads = DeviceShape::kThreads;
-  memory::Queue* queue = nullptr;  ///< of the launches; null: that of the sky
+  memory::Queue* queue = nullptr;    ///< of the launches; null: that of the sky
+  DirectAntennas antennas = {};
 };
 
 /// A launch of sources [begin, end), which the sky has on the device until the next ones are asked for.
@@ -38,27 +47,26 @@ DirectJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t b
 template <class T>
 void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sources, bool accumulate);
 
+/// Rows are taken in the order of their time slots where the phasors of antennas serve them, else as they come.
 template <class T>
 class DirectMethod final : public SkyMethod<T> {
  public:
-  /// `block_threads`: per block of the kernel.
-  DirectMethod(const Summed& of, std::int32_t block_threads, ThreadPool& threads)
-      : SkyMethod<T>(of, device_channels(of.channels, reach_of(of.sky, of.rows)), threads),
-        block_threads_(block_threads) {}
+  /// `antennas`: of which rows are differences; null: rows make their own phasors.
+  DirectMethod(const Summed& of, const AntennaPlan* antennas, ThreadPool& threads);
 
-  DeviceCosts costs() const override {
-    DeviceCosts costs = packed_.template costs<T>(of_);
-    costs.row = sizeof(DeviceRow);
-    costs.rows_per_block = static_cast<std::size_t>(block_threads_ / packed_.channels.tiles);
-    return costs;
-  }
+  DeviceCosts costs() const override;
+  std::size_t row_number(std::size_t row) const override { return antennas_ ? antennas_->by_layer[row] : row; }
   std::size_t fill(DeviceSlot& slot) override;
   void compute(std::size_t device, DeviceSlot& slot) override;
   bool chunks_are_independent() const override { return this->sky(0).keeps(); }
+  bool by_antennas() const { return antennas_ != nullptr; }
 
  private:
   using SkyMethod<T>::of_, SkyMethod<T>::packed_;
-  std::int32_t block_threads_;
+  std::size_t fill_antennas(DeviceSlot& slot);
+
+  const AntennaPlan* antennas_;
+  std::vector<std::int32_t> number_;  // [antenna]: its number among those of the slot; kept for its memory
 };
 
 }  // namespace rimetree::psv::device

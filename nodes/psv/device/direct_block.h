@@ -40,11 +40,11 @@ RT_HD void add_weighted(const T* weight, Complex<T> z, Complex<T>* sum) {
 }
 
 /// What is staged of some sources: pairs with each row of a block and, of several planes, their weights.
-template <class T, int kPlanes, DirectKind kKind, int kThreads>
+template <class T, int kPlanes, DirectKind kKind>
 struct DirectStage {
   static constexpr int kWeights = kKind == DirectKind::kPlain && kPlanes > 1 ? kPlanes : 0;  ///< of a source
-  Staged<T, kKind != DirectKind::kPlain, kThreads> pairs;
-  T weight[kWeights > 0 ? kWeights* kThreads / DeviceShape::kLeastRows : 1];
+  Staged<T, kKind != DirectKind::kPlain> pairs;
+  T weight[kWeights > 0 ? kWeights* DeviceShape::kThreads / DeviceShape::kLeastRows : 1];
 };
 
 /// What a thread adds staged sources to, and from where.
@@ -54,9 +54,9 @@ struct ThreadTile {
 };
 
 /// Adds a staged source, with the amplitudes and weights that kernels of this kind take.
-template <DirectKind kKind, class T, int kPlanes, int kThreads>
+template <DirectKind kKind, class T, int kPlanes>
 RT_HD void add_source(const DirectJob<T>& job, const DeviceRun& run, const ThreadTile& at, int source, int pair,
-                      const T* /*staged_weight*/, const Staged<T, true, kThreads>& from, Sums<T, kPlanes>& sums) {
+                      const T* /*staged_weight*/, const Staged<T, true>& from, Sums<T, kPlanes>& sums) {
   Complex<T> z[DeviceShape::kChannels];
   general_phasors<kKind>(job, run, from, pair, at.tile, z);
   const bool jones = job.with_jones(), jones_vary = kKind == DirectKind::kGeneral && job.jones_vary();
@@ -95,9 +95,9 @@ RT_HD void add_source(const DirectJob<T>& job, const DeviceRun& run, const Threa
 /// The same where neither amplitudes nor weights depend on the channel. Phasors at equal distances from the middle of a
 /// tile are z (c +- i s): sums of z c and of z s are all that is needed (unfold()), two multiply-adds per channel. They
 /// take the places of the upper and the lower channel.
-template <DirectKind, class T, int kPlanes, int kThreads>
+template <DirectKind, class T, int kPlanes>
 RT_HD void add_source(const DirectJob<T>&, const DeviceRun&, const ThreadTile& at, int /*source*/, int pair,
-                      const T* staged_weight, const Staged<T, false, kThreads>& from, Sums<T, kPlanes>& sums) {
+                      const T* staged_weight, const Staged<T, false>& from, Sums<T, kPlanes>& sums) {
   constexpr int kHalf = DeviceShape::kChannels / 2, kCount = Sums<T, kPlanes>::kCount;
   const Complex<T> middle = tile_middle(from, pair, at.place);
   Complex<T> weighted[kCount] = {};
@@ -147,9 +147,9 @@ RT_HD void stage_weights(const DirectJob<T>& job, int thread, int first_source, 
 }
 
 /// Adds the staged sources that are the thread's to its sums.
-template <class T, int kPlanes, DirectKind kKind, int kThreads>
+template <class T, int kPlanes, DirectKind kKind>
 RT_HD void accumulate(const DirectJob<T>& job, const DirectBlock& block, int thread, int first_source,
-                      const DirectStage<T, kPlanes, kKind, kThreads>& from, Sums<T, kPlanes>& sums) {
+                      const DirectStage<T, kPlanes, kKind>& from, Sums<T, kPlanes>& sums) {
   const DirectThread place = place_of(job, thread);
   const DeviceRun& run = job.run[block.run];
   const int row = block.first_row + place.row, n_tile = run.n_tile;
@@ -233,27 +233,27 @@ RT_HD void store(const DirectJob<T>& job, const DirectBlock& block, int thread, 
 
 /// What is staged of sources or, after the last of them, what threads hand over to each other. Where there is room for
 /// two stages, threads stage the next one before they add the last, and wait for each other half as often.
-template <class T, int kPlanes, DirectKind kKind, int kThreads>
+template <class T, int kPlanes, DirectKind kKind>
 struct DirectShared {
-  using Stage = DirectStage<T, kPlanes, kKind, kThreads>;
+  using Stage = DirectStage<T, kPlanes, kKind>;
   static constexpr int kStages = kKind == DirectKind::kPlain ? 2 : 1;
   RT_HD DirectShared() {}
   union {
     Stage stage[kStages];
-    Complex<double> exchange[Sums<T, kPlanes>::kCount][kThreads];
+    Complex<double> exchange[Sums<T, kPlanes>::kCount][DeviceShape::kThreads];
   };
 };
 
-/// A block has some rows and a run of channels.
-template <class T, int kPlanes, DirectKind kKind, int kBlockThreads>
+/// A block has some rows and a run of channels. kAntennas: the launch has the phasors of antennas.
+template <class T, int kPlanes, DirectKind kKind, bool kAntennas>
 struct DirectKernel {
   using Job = DirectJob<T>;
-  using Shared = DirectShared<T, kPlanes, kKind, kBlockThreads>;
+  using Shared = DirectShared<T, kPlanes, kKind>;
   using Stage = typename Shared::Stage;
   using Own = Sums<T, kPlanes>;
-  static constexpr int kThreads = kBlockThreads;
+  static constexpr int kThreads = DeviceShape::kThreads;
   /// Twelve warps on a multiprocessor hide each other's waiting; sums of four planes would leave room for eight.
-  static constexpr int kLeastBlocks = kKind == DirectKind::kPlain ? 384 / kThreads + (384 % kThreads > 0) : 1;
+  static constexpr int kLeastBlocks = kKind == DirectKind::kPlain ? 384 / kThreads : 1;
 
   static BlockIndex grid(const Job& job) {
     return {(job.n_row + job.rows_per_block() - 1) / job.rows_per_block(), job.n_run, 1};
@@ -265,7 +265,7 @@ struct DirectKernel {
     const int step = job.stage_sources();
     const auto stage = [&](int thread, int number) {
       Stage& to = shared.stage[number % Shared::kStages];
-      stage_pair(job, block, thread, number * step, to.pairs);
+      stage_pair<kAntennas>(job, block, thread, number * step, to.pairs);
       if constexpr (Stage::kWeights > 0) stage_weights<T, kPlanes>(job, thread, number * step, to.weight);
     };
     const auto add = [&](int thread, int number, Own& sums) {
@@ -297,27 +297,20 @@ struct DirectKernel {
   }
 };
 
-/// The number of threads is a matter of speed, but for the kernel that can do anything, of which there is one.
 template <class T, class F>
 void with_kernel(const DirectJob<T>& job, F&& f) {
-  const auto with_threads = [&]<int kPlanes, DirectKind kKind>() {
-    switch (job.threads) {
-      case 64:
-        return f.template operator()<DirectKernel<T, kPlanes, kKind, 64>>();
-      case 256:
-        return f.template operator()<DirectKernel<T, kPlanes, kKind, 256>>();
-      default:
-        return f.template operator()<DirectKernel<T, kPlanes, kKind, 128>>();
-    }
-  };
   with_planes(job.n_plane, [&]<int kPlanes>() {
+    const auto with_kind = [&]<DirectKind kKind>() {
+      if (job.antenna_phasor != nullptr) return f.template operator()<DirectKernel<T, kPlanes, kKind, true>>();
+      return f.template operator()<DirectKernel<T, kPlanes, kKind, false>>();
+    };
     switch (job.kind()) {
       case DirectKind::kPlain:
-        return with_threads.template operator()<kPlanes, DirectKind::kPlain>();
+        return with_kind.template operator()<DirectKind::kPlain>();
       case DirectKind::kShaped:
-        return with_threads.template operator()<kPlanes, DirectKind::kShaped>();
-      case DirectKind::kGeneral:
-        return f.template operator()<DirectKernel<T, kPlanes, DirectKind::kGeneral, DeviceShape::kThreads>>();
+        return with_kind.template operator()<DirectKind::kShaped>();
+      case DirectKind::kGeneral:  // phasors of each channel: what a run begins with is the least of it
+        return f.template operator()<DirectKernel<T, kPlanes, DirectKind::kGeneral, false>>();
     }
   });
 }

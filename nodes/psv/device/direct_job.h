@@ -2,8 +2,7 @@
 // host code that takes its place in tests.
 #pragma once
 
-#include "nodes/psv/pipeline/arrays.h"
-#include "runtime/device/job_launch.h"
+#include "nodes/psv/device/antenna_phasors.h"
 
 namespace rimetree::psv::device {
 using namespace pipeline;
@@ -16,10 +15,11 @@ enum class DirectKind : std::uint8_t { kPlain, kShaped, kGeneral };
 template <class T>
 struct DirectJob : SumJob<T> {
   const DeviceRow* row = nullptr;
+  const RunPhasor<T>* antenna_phasor = nullptr;  ///< [run][source][antenna]; null: rows make their own
+  std::int32_t n_antenna = 0;
   const Complex<T>* brightness = nullptr;  ///< [source][XX XY YX YY]; null where it is part of the products on the left
 
-  std::int32_t threads = DeviceShape::kThreads;  ///< per block, one of DeviceShape::kThreadVariants
-  std::int32_t tile_bits = 0;                    ///< 2^tile_bits tiles per row, kMostTiles at most
+  std::int32_t tile_bits = 0;   ///< 2^tile_bits tiles per row, kMostTiles at most
   std::int32_t group_bits = 0;  ///< 2^group_bits threads share the sources of a tile, so that few rows fill a device
   bool smear_time = false, smear_frequency = false;
   Profile profile = kPoint;  ///< of all its sources
@@ -38,7 +38,7 @@ struct DirectJob : SumJob<T> {
   RT_HD int tiles() const { return 1 << tile_bits; }
   RT_HD int groups() const { return 1 << group_bits; }
   RT_HD int stage_sources() const { return tiles() * groups(); }
-  RT_HD int rows_per_block() const { return threads >> (tile_bits + group_bits); }
+  RT_HD int rows_per_block() const { return DeviceShape::kThreads >> (tile_bits + group_bits); }
 };
 
 /// Calls f(array, number of elements) for each array that is there.
@@ -46,6 +46,7 @@ template <class T, class F>
 void for_each_array(DirectJob<T>& job, F&& f) {
   for_each_sum_array(job, f);
   f(job.row, job.n_row);
+  if (job.antenna_phasor != nullptr) f(job.antenna_phasor, std::int64_t{job.n_run} * job.n_source * job.n_antenna);
   if (job.brightness != nullptr) f(job.brightness, std::int64_t{4} * job.n_source);
 }
 

@@ -29,15 +29,15 @@ RT_HD inline double negated_if(bool negative, double x) {
 RT_HD inline float negated_if(bool negative, float x) { return negative ? -x : x; }
 
 /// Phasor in the middle of a tile.
-template <class T, bool kGeneral, int kThreads>
-RT_HD Complex<T> tile_middle(const Staged<T, kGeneral, kThreads>& from, int pair, TileRotation place) {
+template <class T, bool kGeneral>
+RT_HD Complex<T> tile_middle(const Staged<T, kGeneral>& from, int pair, TileRotation place) {
   const Complex<T> outer = from.outer[place.outer][pair];
   return from.middle[pair] * Complex<T>{outer.re, negated_if(place.below, outer.im)};
 }
 
 /// Phasors at the channels of a tile.
-template <class T, bool kGeneral, int kThreads>
-RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int n_tile, int tile,
+template <class T, bool kGeneral>
+RT_HD void tile_phasors(const Staged<T, kGeneral>& from, int pair, int n_tile, int tile,
                         Complex<T> (&z)[DeviceShape::kChannels]) {
   constexpr int kHalf = DeviceShape::kChannels / 2;
   const Complex<T> middle = tile_middle(from, pair, tile_rotation(n_tile, tile));
@@ -57,9 +57,8 @@ RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int
 }
 
 /// Rotations from the middle of a tile to its upper channels.
-template <class T, int kThreads>
-RT_HD void tile_rotations(const Staged<T, false, kThreads>& from, int pair,
-                          Complex<T> (&rotation)[DeviceShape::kChannels / 2]) {
+template <class T>
+RT_HD void tile_rotations(const Staged<T, false>& from, int pair, Complex<T> (&rotation)[DeviceShape::kChannels / 2]) {
   constexpr int kHalf = DeviceShape::kChannels / 2;
   if constexpr (sizeof(T) == 4) {
     RT_UNROLL
@@ -80,8 +79,8 @@ struct TileArguments {
   Complex<double> above, below;
   double step;
 };
-template <class T, int kThreads>
-RT_HD TileArguments tile_arguments(const Staged<T, true, kThreads>& from, int pair, int n_tile, int tile) {
+template <class T>
+RT_HD TileArguments tile_arguments(const Staged<T, true>& from, int pair, int n_tile, int tile) {
   Complex<double> middle = from.sine[pair];
   if (n_tile > 1) {
     const TileRotation place = tile_rotation(n_tile, tile);
@@ -124,8 +123,8 @@ RT_HD inline void taper_tile(Profile profile, const DeviceRun& run, int tile, do
 }
 
 /// Phasor with all amplitudes at one channel, from nothing but the path: where channels are irregular.
-template <class T, int kThreads>
-RT_HD Complex<T> channel_phasor(const DirectJob<T>& job, const Staged<T, true, kThreads>& from, int pair, int channel) {
+template <class T>
+RT_HD Complex<T> channel_phasor(const DirectJob<T>& job, const Staged<T, true>& from, int pair, int channel) {
   const DeviceChannel& c = job.channel[channel];
   const DoubleDouble<double> path{from.path[0][pair], from.path[1][pair]};
   Complex<double> z = turn(reduced_turns(path, DoubleDouble<double>{c.turns_high, c.turns_low}));
@@ -150,9 +149,9 @@ RT_HD void turn_by_residuals(const DirectJob<T>& job, const DeviceRun& run, doub
 
 /// Phasors of a regular run, with their amplitudes. Arrays are indexed by constants only, so that they stay in
 /// registers, but where the kernel is the one for anything.
-template <DirectKind kKind, class T, int kThreads>
-RT_HD void shaped_phasors(const DirectJob<T>& job, const DeviceRun& run, const Staged<T, true, kThreads>& from,
-                          int pair, int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
+template <DirectKind kKind, class T>
+RT_HD void shaped_phasors(const DirectJob<T>& job, const DeviceRun& run, const Staged<T, true>& from, int pair,
+                          int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
   tile_phasors(from, pair, run.n_tile, tile, z);
   if (job.residual) turn_by_residuals(job, run, from.path[0][pair], tile, z);
   if (!job.smear_time && !job.taper()) return;
@@ -174,9 +173,9 @@ RT_HD void shaped_phasors(const DirectJob<T>& job, const DeviceRun& run, const S
 }
 
 /// Phasors of any channels, with their amplitudes.
-template <DirectKind kKind, class T, int kThreads>
-RT_HD void general_phasors(const DirectJob<T>& job, const DeviceRun& run, const Staged<T, true, kThreads>& from,
-                           int pair, int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
+template <DirectKind kKind, class T>
+RT_HD void general_phasors(const DirectJob<T>& job, const DeviceRun& run, const Staged<T, true>& from, int pair,
+                           int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
   if (kKind == DirectKind::kShaped || job.regular) return shaped_phasors<kKind>(job, run, from, pair, tile, z);
   // With the weight of a single plane, which stage_pair puts into the phasor of regular runs, left to add_source.
   const int first = tile * DeviceShape::kChannels;

@@ -1,6 +1,6 @@
 // What a block of threads stages for one (source, row) pair: the phasor in the middle of a run of channels, the
 // rotations from there to the middles of tiles and on to channels, and the beginnings of amplitudes. One body for a
-// GPU's threads and for the host. Phases are reduced in twice double precision.
+// GPU's threads and for the host.
 #pragma once
 
 #include "nodes/psv/device/direct_job.h"
@@ -9,11 +9,6 @@ namespace rimetree::psv::device {
 
 RT_HD inline Complex<double> square(Complex<double> z) { return {(z.re - z.im) * (z.re + z.im), 2 * z.re * z.im}; }
 
-/// A phase in units of 2^-32 turns: multiples of it are exact, and whole turns fall off.
-RT_HD inline std::uint32_t fixed_turns(double turns) {
-  constexpr double kMost = 0x1p30;  // beyond that a double has no phase left; nor has what is not a number
-  return abs(turns) < kMost ? static_cast<std::uint32_t>(static_cast<std::int64_t>(rint(turns * 0x1p32))) : 0;
-}
 /// exp(2 pi i turns / 2^32) by the series of sine and cosine up to an eighth of a turn, to 1e-7.
 RT_HD inline Complex<float> turn_of(std::uint32_t turns) {
   const std::uint32_t quarter = (turns + 0x20000000u) >> 30;
@@ -40,18 +35,18 @@ struct alignas(2 * sizeof(T)) StagedComplex : Complex<T> {
 };
 
 /// Staged pairs, each array [..][pair]. kGeneral: with amplitudes, irregular channels and Jones terms.
-template <class T, bool kGeneral, int kThreads = DeviceShape::kThreads>
+template <class T, bool kGeneral>
 struct Staged {
-  static constexpr int kPairs = DeviceShape::pairs(kThreads);
+  static constexpr int kPairs = DeviceShape::kPairs;
   // Doubles step from channel to channel by the cosine of a step, singles turn by a rotation of their own for each.
   static constexpr int kSteps = sizeof(T) == 8 ? 1 : DeviceShape::kChannels / 2;
   StagedComplex<T> middle[kPairs];
   StagedComplex<T> outer[kHalfTiles][kPairs];
   StagedComplex<T> inner[kSteps][kPairs];
 };
-template <class T, int kThreads>
-struct Staged<T, true, kThreads> : Staged<T, false, kThreads> {
-  static constexpr int kPairs = DeviceShape::pairs(kThreads);
+template <class T>
+struct Staged<T, true> : Staged<T, false> {
+  static constexpr int kPairs = DeviceShape::kPairs;
   double path[2][kPairs];              ///< metres, high and low part
   double change[kPairs];               ///< of the path over the exposure, over c: turns per hertz
   double taper[kPairs];                ///< X of G(X nu^2), see taper_argument()
@@ -94,15 +89,13 @@ RT_HD void stage_outer(Complex<double> half_tile, int n_tile, StagedComplex<T> (
 }
 
 /// Phasor in the middle of the run, and rotations from there.
-template <bool kGeneral, int kThreads>
-RT_HD void stage_phasor(const DeviceRun& run, DoubleDouble<double> path, double amplitude, int pair,
-                        Staged<double, kGeneral, kThreads>& to) {
-  to.middle[pair] = amplitude * turn(reduced_turns(path, DoubleDouble<double>{run.middle_high, run.middle_low}));
-  const Complex<double> half_step =
-      turn(reduced_turns(path, DoubleDouble<double>{run.half_step_high, run.half_step_low}));
-  to.inner[0][pair] = half_step;
+template <bool kGeneral>
+RT_HD void stage_phasor(const DeviceRun& run, const RunPhasor<double>& from, double amplitude, int pair,
+                        Staged<double, kGeneral>& to) {
+  to.middle[pair] = amplitude * from.middle;
+  to.inner[0][pair] = from.half_step;
   // Half a tile is eight half steps.
-  stage_outer(square(square(square(half_step))), run.n_tile, to.outer, pair);
+  stage_outer(square(square(square(from.half_step))), run.n_tile, to.outer, pair);
 }
 
 /// Over 1, 3, 5 and 7 units. Each is the product of two rotations at most, so that rounding errors do not add up.
@@ -115,13 +108,11 @@ RT_HD void stage_odd(std::uint32_t unit, StagedComplex<float> (*to)[kPairs], int
   to[3][pair] = eight * conj(one);
 }
 
-/// Phases of singles are formed in double precision alone: they are right to 1e-9 for a million radians.
-template <bool kGeneral, int kThreads>
-RT_HD void stage_phasor(const DeviceRun& run, DoubleDouble<double> path, double amplitude, int pair,
-                        Staged<float, kGeneral, kThreads>& to) {
-  const double finite = 0 * path.hi;  // or not a number, which must show
-  to.middle[pair] = static_cast<float>(amplitude + finite) * turn_of(fixed_turns(path.hi * run.middle_high));
-  const std::uint32_t half_step = fixed_turns(path.hi * run.half_step_high), half_tile = 8 * half_step;
+template <bool kGeneral>
+RT_HD void stage_phasor(const DeviceRun& run, const RunPhasor<float>& from, double amplitude, int pair,
+                        Staged<float, kGeneral>& to) {
+  to.middle[pair] = static_cast<float>(amplitude) * turn_of(from.middle);
+  const std::uint32_t half_step = from.half_step, half_tile = 8 * half_step;
   stage_odd(half_step, to.inner, pair);
   if (run.n_tile % 2 == 0) return stage_odd(half_tile, to.outer, pair);
   for (int j = 0; 2 * j < run.n_tile; ++j) to.outer[j][pair] = turn_of(2 * static_cast<std::uint32_t>(j) * half_tile);
@@ -129,8 +120,8 @@ RT_HD void stage_phasor(const DeviceRun& run, DoubleDouble<double> path, double 
 
 /// Time smearing sinc(x), x = pi change nu: sines of x at the channels, over x in the middle of the run. What is left,
 /// a factor of middle / nu, is common to all sources.
-template <class T, int kThreads>
-RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<T, true, kThreads>& to) {
+template <class T>
+RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<T, true>& to) {
   // Sinc is even, and 1 to the last bit for arguments as small as this: no smearing needs no case of its own.
   const double x = fmax(abs(kPi * change * run.middle_hz), 1e-9);
   const double half = 0.5 * x * (run.spacing_hz / run.middle_hz);
@@ -167,13 +158,15 @@ RT_HD Jones<T> corrupted(const DirectJob<T>& job, const DeviceRow& row, int chan
   return left_side(job, row, channel, source) * right_side(job, row, channel, source);
 }
 
-/// Stages a source as a row sees it: its phasor times `amplitude`, and what the amplitudes that vary along channels
-/// start from.
-template <class T, bool kGeneral, int kThreads>
+/// Stages a source as a row sees it: its phasor, which phasor() gives, times `amplitude`, and what the amplitudes that
+/// vary along channels start from.
+template <class T, bool kGeneral, class F>
 RT_HD void stage_source(const DirectJob<T>& job, const DeviceRun& run, const DeviceRow& row, const DeviceSource& s,
-                        const DoubleDouble<double>& path, double amplitude, int pair,
-                        Staged<T, kGeneral, kThreads>& to) {
-  if (!kGeneral || job.regular) stage_phasor(run, path, amplitude, pair, to);
+                        const DoubleDouble<double>& path, F&& phasor, double amplitude, int pair,
+                        Staged<T, kGeneral>& to) {
+  // What is not a number must show, and phases of singles are integers.
+  if constexpr (sizeof(T) == 4) amplitude += 0 * path.hi;
+  if (!kGeneral || job.regular) stage_phasor(run, phasor(), amplitude, pair, to);
   if constexpr (kGeneral) {
     const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
     if (job.taper()) to.taper[pair] = taper_argument(job.profile, s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
@@ -184,22 +177,24 @@ RT_HD void stage_source(const DirectJob<T>& job, const DeviceRun& run, const Dev
   }
 }
 
-template <class T, int kThreads>
-RT_HD void stage_jones(const Jones<T>& b, int pair, Staged<T, true, kThreads>& to) {
+template <class T>
+RT_HD void stage_jones(const Jones<T>& b, int pair, Staged<T, true>& to) {
   for_each_element(b, [&](int i, Complex<T> z) { to.jones[2 * i][pair] = z.re, to.jones[2 * i + 1][pair] = z.im; });
 }
 
-/// Path difference: in twice double precision, for singles in double.
-template <class T = double>
-RT_HD DoubleDouble<double> path_of(const DeviceSource& s, const DeviceRow& row) {
-  if constexpr (sizeof(T) == 4) return {path_difference_m(row.u, row.v, row.w, s.l, s.m, s.n_high), 0.0};
-  return path_difference_exact(row.u, row.v, row.w, s.l, s.m, DoubleDouble<double>{s.n_high, s.n_low});
+/// What a row's phasors on a run begin with: those of its antennas, where the launch has them.
+template <bool kAntennas, class T>
+RT_HD RunPhasor<T> phasor_of(const DirectJob<T>& job, std::int32_t run, const DeviceRow& row, int source,
+                             const DoubleDouble<double>& path) {
+  if constexpr (!kAntennas) return run_phasor<T>(job.run[run], path);
+  const RunPhasor<T>* of = job.antenna_phasor + (std::int64_t{run} * job.n_source + source) * job.n_antenna;
+  return difference(of[row.p], of[row.q]);
 }
 
 /// Stages the pair of a thread: as many sources as there are threads for each row of the block.
-template <class T, bool kGeneral, int kThreads>
+template <bool kAntennas, class T, bool kGeneral>
 RT_HD void stage_pair(const DirectJob<T>& job, const DirectBlock& block, int thread, int first_source,
-                      Staged<T, kGeneral, kThreads>& to) {
+                      Staged<T, kGeneral>& to) {
   const int in_stage = thread & (job.stage_sources() - 1), in_block = place_of(job, thread).row;
   const int source = first_source + in_stage, row_number = block.first_row + in_block;
   if (source >= job.n_source || row_number >= job.n_row) return;
@@ -207,13 +202,16 @@ RT_HD void stage_pair(const DirectJob<T>& job, const DirectBlock& block, int thr
   const DeviceSource& s = job.source[source];
   const DeviceRow& row = job.row[row_number];
   const DeviceRun& run = job.run[block.run];
-  const DoubleDouble<double> path = path_of<T>(s, row);
+  // Smearing and residuals need no more of the path than a double has.
+  const DoubleDouble<double> path =
+      kAntennas ? path_of<float>(s, row.u, row.v, row.w) : path_of<T>(s, row.u, row.v, row.w);
 
   double amplitude = 1;
   if (job.regular && job.smear_frequency) amplitude = smearing(2 * kPi * run.width_per_metre * path.hi);
   if (job.n_plane == 1 && job.n_weight_channel == 1)
     amplitude *= static_cast<double>(job.weight[source * job.n_weight_plane]);
-  stage_source(job, run, row, s, path, amplitude, pair, to);
+  const auto phasor = [&] { return phasor_of<kAntennas>(job, block.run, row, source, path); };
+  stage_source(job, run, row, s, path, phasor, amplitude, pair, to);
   if constexpr (kGeneral)
     if (job.with_jones() && !job.jones_vary()) stage_jones(corrupted(job, row, 0, source), pair, to);
 }

@@ -69,6 +69,10 @@ std::string first_obstacle(const Summed& of) {
 MatrixPlan matrix_plan(const Summed& of, const JonesChains& jones, double tolerance, ThreadPool& threads) {
   MatrixPlan plan;
   plan.with_jones = !jones.empty();
+  const double wave_number = 2 * kPi * of.channels.highest_hz / kSpeedOfLight_m_s;
+  // What a path is off by shows as a phase; what its change over the exposure is off by, at half of that at most.
+  const double limit_m = wave_number > 0 ? kShare * tolerance / wave_number : 0;
+  plan.antennas = antenna_plan(of.rows, of.ends, of.sky.extent, limit_m, jones.empty(), threads);
   plan.obstacle = first_obstacle(of);
   if (!plan.obstacle.empty()) return plan;
 
@@ -84,10 +88,6 @@ MatrixPlan matrix_plan(const Summed& of, const JonesChains& jones, double tolera
     return plan;
   }
 
-  const double wave_number = 2 * kPi * of.channels.highest_hz / kSpeedOfLight_m_s;
-  // What a path is off by shows as a phase; what its change over the exposure is off by, at half of that at most.
-  const double limit_m = wave_number > 0 ? kShare * tolerance / wave_number : 0;
-  plan.antennas = antenna_plan(of.rows, of.ends, of.sky.extent, limit_m, jones.empty(), threads);
   plan.obstacle = plan.antennas.obstacle;
   if (!plan.obstacle.empty()) return plan;
   plan.bound = wave_number * (plan.antennas.misfit_m + 0.5 * plan.antennas.rate_misfit_m);

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "nodes/psv/matrix/antennas.h"
+#include "nodes/psv/antennas.h"
 #include "nodes/psv/matrix/matrix_job.h"
 #include "nodes/psv/pipeline/jones_chains.h"
 #include "nodes/psv/summed.h"
@@ -31,7 +31,7 @@ struct MatrixPlan {
   std::size_t terms_per_source() const { return static_cast<std::size_t>(n_time_node * n_frequency_node); }
 };
 
-/// `tolerance`: of the total flux; half of it is for rounding errors.
+/// `tolerance`: of the total flux; half of it is for rounding errors. Antennas are looked for whatever the obstacle.
 MatrixPlan matrix_plan(const Summed& of, const JonesChains& jones, double tolerance, ThreadPool& threads);
 
 /// Sorts the entries of a plan into tiles of so many antennas a side: they are then in the order in which rows are

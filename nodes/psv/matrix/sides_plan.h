@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "nodes/psv/matrix/antennas.h"
+#include "nodes/psv/antennas.h"
 #include "nodes/psv/pipeline/jones_chains.h"
 #include "nodes/psv/summed.h"
 

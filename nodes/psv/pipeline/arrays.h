@@ -12,19 +12,16 @@
 
 namespace rimetree::psv::pipeline {
 
-/// Sizes of the direct kernel. A thread has `kChannels` channels of one row; a block has some threads: several tiles of
-/// channels of several rows. They stage as many (source, row) pairs at a time as there are threads. How many threads is
-/// chosen at run time among kThreadVariants, which are instantiated: by default, or as `rimetree bench tune` has found
-/// fastest on the device.
+/// Sizes of the direct kernel. A thread has `kChannels` channels of one row; a block has `kThreads`: several tiles of
+/// channels of several rows. They stage as many (source, row) pairs at a time as there are threads.
 struct DeviceShape {
   static constexpr int kChannels = kTileChannels;  ///< accumulators of a thread stay in registers
-  static constexpr int kThreads = 128;             ///< by default
-  static constexpr int kThreadVariants[] = {128, 64, 256};
+  static constexpr int kThreads = 128;
   static constexpr int kMostTiles = kMaxTiles;  ///< threads side by side along a run
   static constexpr int kLeastRows = 4;          ///< of a block
   /// Room for staged pairs, one more for each source of a stage. Threads side by side read array after array of so
   /// many: an odd number keeps them off each other's banks.
-  static constexpr int pairs(int threads) { return threads + threads / kLeastRows + 1; }
+  static constexpr int kPairs = kThreads + kThreads / kLeastRows + 1;
   static constexpr int kBlockSources = psv::kBlockSources;  ///< singles are summed over so many, then doubles
 };
 
@@ -53,6 +50,7 @@ struct DeviceRow {
   double u, v, w, du, dv, dw;      ///< metres; metres per second
   double exposure;                 ///< over c, seconds per metre times seconds
   std::int32_t left, right, time;  ///< which Jones products apply
+  std::int32_t p, q;               ///< its antennas, where the launch has their phasors
 };
 
 /// Products of all Jones terms of one side, [product][time][channel of the launch][source][XX XY YX YY]; an axis on

@@ -10,7 +10,8 @@ namespace rimetree::psv::pipeline {
 std::optional<DeviceChunks> device_chunks(const DeviceCosts& costs, std::size_t budget) {
   // Sources may have half of the memory, or all but what the smallest chunk of rows takes if then all of them fit.
   const auto rows_bytes = [&](std::size_t rows, std::size_t channels) {
-    return rows * (kSlots * (costs.row + (costs.visibility + costs.visibility_up) * channels) + costs.row_beside +
+    const std::size_t visibility = costs.visibility + costs.visibility_up + costs.visibility_scratch;
+    return rows * (kSlots * (costs.row + costs.row_scratch + visibility * channels) + costs.row_beside +
                    costs.visibility_beside * channels);
   };
   DeviceChunks chunks{std::max<std::size_t>(costs.n_source, 1), 0, std::max<std::size_t>(costs.n_channel, 1)};

@@ -20,6 +20,7 @@ struct DeviceCosts {
   std::size_t row = 0;             ///< a row without its visibilities
   std::size_t visibility = 0;      ///< a row's correlations of one channel, as they come out
   std::size_t visibility_up = 0;   ///< what goes up of them
+  std::size_t row_scratch = 0, visibility_scratch = 0;  ///< what kernels leave for each other, of each chunk on its way
   // What a method has on the device besides, of the chunk that is being computed.
   std::size_t row_beside = 0, visibility_beside = 0;
   std::size_t longest_run = 1;  ///< channels; runs are not divided

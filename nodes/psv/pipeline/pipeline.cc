@@ -33,10 +33,12 @@ struct SlotsOfDevice {
                 bool comes_down)
       : context(device) {
     const std::size_t rows = chunks.rows * (costs.row + costs.visibility_up * widest),
-                      out = chunks.rows * costs.visibility * widest;
+                      out = chunks.rows * costs.visibility * widest,
+                      scratch = chunks.rows * (costs.row_scratch + costs.visibility_scratch * widest);
     for (DeviceSlot& slot : slots) {
       if (rows > 0) slot.d_rows = context.arrays().scratch(rows), slot.rows = context.staging().take(rows);
       if (out > 0) slot.d_out = context.arrays().scratch(out);
+      if (scratch > 0) slot.d_scratch = context.arrays().scratch(scratch);
       if (out > 0 && comes_down) slot.out = context.staging().take(out);
     }
     // The memory is there, and no longer in use by whoever had it before, once the computing queue gets here.

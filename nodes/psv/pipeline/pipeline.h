@@ -40,7 +40,7 @@ std::vector<RunRange> run_ranges(std::span<const DeviceRun> runs, std::size_t mo
 /// A part of the rows and channels on its way: up, through the kernel, and down again.
 struct DeviceSlot {
   using Handle = memory::ResidentArrays::Handle;
-  Handle d_rows, d_out;
+  Handle d_rows, d_out, d_scratch;
   std::shared_ptr<void> rows, out;  // staging memory
   memory::EventPtr down;            // its visibilities have arrived
   memory::Queue* queue = nullptr;   // of its kernels

@@ -14,6 +14,7 @@ namespace {
 struct Counts {
   static constexpr double kPath = 30;            ///< a path difference in twice double precision
   static constexpr double kPhasor = 35;          ///< a phase reduced, its sine and cosine
+  static constexpr double kFromAntennas = 8;     ///< two products of phasors
   static constexpr double kSinglePhases = 15;    ///< path and phases of a source and row, for singles
   static constexpr double kSinglePhasors = 200;  ///< what is made of them, in single precision
   static constexpr double kSmearing = 60, kTaper = 60;
@@ -27,7 +28,9 @@ double pick(bool single, double of_double, double of_single) { return single ? o
 double direct_seconds(const DeviceWork& w, const DeviceRates& rates) {
   const double n_run = std::ceil(w.n_channel / double(DeviceShape::kMostTiles * DeviceShape::kChannels));
   // Doubles: staging and whatever phases and smearing take. Of the working precision: the rest.
-  double doubles = n_run * (w.single ? Counts::kSinglePhases : Counts::kPath + 2 * Counts::kPhasor);
+  double doubles = w.single ? Counts::kSinglePhases : Counts::kPath + 2 * Counts::kPhasor;
+  if (w.rows_per_antenna > 0) doubles = doubles / w.rows_per_antenna + (w.single ? 0 : Counts::kFromAntennas);
+  doubles *= n_run;
   double own = w.single ? n_run * Counts::kSinglePhasors : 0;
   if (w.smear_time) doubles += n_run * Counts::kSmearing + 2 * w.n_channel;
   if (w.jones && !w.jones_vary) doubles += n_run * Counts::kProduct;

@@ -17,6 +17,7 @@ struct DeviceWork {
   double n_source = 0, n_row = 0, n_channel = 0;
   int n_plane = 1;       ///< 1, 2, 4, or 8 for the parts of four correlations
   double one_plane = 0;  ///< part of the sources that are unpolarised: the direct sum leaves out the other planes
+  double rows_per_antenna = 0;  ///< where the direct sum makes phasors of rows from those of antennas; else 0
   bool jones = false, jones_vary = false;
   bool smear_time = false, regular = true;
   bool single = false;

@@ -42,19 +42,27 @@ DeviceWork work_of(const Summed& of, const JonesChains& jones, bool single) {
   return work;
 }
 
+/// How many rows an antenna of a time slot has; 0 where rows are no differences of antennas, or antennas are hardly
+/// fewer than rows.
+double rows_per_antenna(const AntennaPlan& antennas, std::size_t n_row) {
+  constexpr double kLeast = 2;
+  const double ends = double(antennas.layers.size()) * double(antennas.n_antenna);
+  return antennas.obstacle.empty() && ends > 0 && double(n_row) >= kLeast * ends ? double(n_row) / ends : 0;
+}
+
 template <class T>
 DeviceSolution solve(const Summed& of, const DeviceOutput& output, double tolerance, const Machine& machine,
                      const MethodWish& wish) {
   constexpr bool kSingle = sizeof(T) == 4;
   const JonesChains jones = jones_chains(of.jones, of.rows, of.n_channel());
-  MatrixPlan plan;
-  if (wish.kind == MethodWish::Kind::kDirect)
-    plan.obstacle = "not asked for";
-  else
-    plan = matrix_plan(of, jones, tolerance, machine.threads);
+  MatrixPlan plan = matrix_plan(of, jones, tolerance, machine.threads);
+  if (wish.kind == MethodWish::Kind::kDirect) plan.obstacle = "not asked for";
   const memory::Device& device = machine.first().device();
   const DeviceTuning tuning = tuning_of(device.name());
-  DeviceMethodChoice choice = choose_on_device(work_of(of, jones, kSingle), plan, rates_of(device), tuning);
+  DeviceWork work = work_of(of, jones, kSingle);
+  if (wish.phasors.value_or(tuning.direct[kSingle].phasors) == PhasorsOf::kAntennas)
+    work.rows_per_antenna = rows_per_antenna(plan.antennas, of.rows.n_row);
+  DeviceMethodChoice choice = choose_on_device(work, plan, rates_of(device), tuning);
   if (wish.kind == MethodWish::Kind::kMatrix) {
     if (!plan.obstacle.empty()) throw Error("matrix product: " + plan.obstacle);
     choice = {true, wish.variant, ""};
@@ -67,9 +75,9 @@ DeviceSolution solve(const Summed& of, const DeviceOutput& output, double tolera
     MatrixMethod<T> method(of, std::move(plan), choice.variant, machine.threads);
     return run(method, "matrix product");
   }
-  DirectMethod<T> method(of, wish.direct_threads > 0 ? wish.direct_threads : tuning.direct[kSingle].threads,
-                         machine.threads);
-  return run(method, method.regular() ? "direct" : "direct, irregular channels,");
+  DirectMethod<T> method(of, work.rows_per_antenna > 0 ? &plan.antennas : nullptr, machine.threads);
+  const char* name = method.by_antennas() ? "direct, phasors of antennas," : "direct";
+  return run(method, method.regular() ? name : "direct, irregular channels,");
 }
 
 /// The plan for all baselines of an array in one time slot, as cells, rates and fluxes would usually have it.
@@ -100,6 +108,7 @@ std::string expected_on_devices(DeviceSpan devices, const Outlook& o, std::size_
   work.n_plane = work.jones ? 8 : 4;
   work.single = o.tolerance >= kSingleBound;
   MatrixPlan plan = expected_plan(o, n_baseline);
+  work.rows_per_antenna = double(n_baseline) / double(plan.left.size());
   if (may_be_extended) plan.obstacle = "the tapers of extended sources depend on the baseline, should there be any";
   const memory::Device& device = devices.front()->device();
   const DeviceMethodChoice choice = choose_on_device(work, plan, rates_of(device), tuning_of(device.name()));

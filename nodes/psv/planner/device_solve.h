@@ -2,11 +2,13 @@
 // chunks, while others are computed.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "nodes/psv/matrix/shape.h"
 #include "nodes/psv/pipeline/pipeline.h"
 #include "nodes/psv/planner/planner.h"
+#include "nodes/psv/planner/tuning.h"
 
 namespace rimetree::psv::planner {
 using namespace pipeline;
@@ -15,8 +17,8 @@ using namespace pipeline;
 struct MethodWish {
   enum class Kind : std::uint8_t { kCheapest, kDirect, kMatrix };
   Kind kind = Kind::kCheapest;
-  MatrixVariant variant = {};       ///< of kMatrix
-  std::int32_t direct_threads = 0;  ///< of kDirect; 0: as tuned
+  MatrixVariant variant = {};             ///< of kMatrix
+  std::optional<PhasorsOf> phasors = {};  ///< of kDirect; none: as tuned
 };
 
 /// In words, before there are data: the method to expect for baselines that are those of an array, and where it runs.

@@ -160,6 +160,7 @@ class Tuner {
       work.n_channel = double(of.n_channel());
       work.n_plane = static_cast<int>(of.sky.planes.size());
       work.single = single;
+      if (one.wish.phasors == PhasorsOf::kAntennas) work.rows_per_antenna = double(size().n_antenna - 1) / 2;
       const double taken = time(*scene, tolerance, one.wish);
       scene->check(single, one.text);
       seconds *= taken;
@@ -205,10 +206,11 @@ class Tuner {
 
   void tune_direct(bool single, TuningReport& report) {
     std::vector<Candidate> candidates;
-    for (const std::int32_t threads : DeviceShape::kThreadVariants)
-      candidates.push_back({{MethodWish::Kind::kDirect, {}, threads}, std::to_string(threads) + " threads"});
+    for (const PhasorsOf phasors : {PhasorsOf::kAntennas, PhasorsOf::kRows})
+      candidates.push_back({{MethodWish::Kind::kDirect, {}, phasors},
+                            phasors == PhasorsOf::kAntennas ? "phasors of antennas" : "phasors of rows"});
     tune("direct", single, candidates, report, [&](const Candidate& one, const TunedVariant& line) {
-      tuning_.direct[single] = {one.wish.direct_threads, line.of_model, true};
+      tuning_.direct[single] = {*one.wish.phasors, line.of_model, true};
     });
   }
   void tune_matrix(bool single, TuningReport& report) {

@@ -1,12 +1,9 @@
 #include "nodes/psv/planner/tuning.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
 #include <mutex>
 
-#include "nodes/psv/device/direct_job.h"
 #include "runtime/core/error.h"
 #include "runtime/device/tuning_file.h"
 
@@ -15,6 +12,7 @@ namespace {
 
 constexpr const char* kPrecisions[] = {"double", "single"};
 constexpr const char *kTensor = "tensor", *kPlain = "plain";
+constexpr const char *kOfAntennas = "antennas", *kOfRows = "rows";
 
 std::mutex mutex;
 struct Read {
@@ -43,11 +41,10 @@ double efficiency_in(const TuningFields& fields) {
 }
 
 DirectTuning direct_in(const TuningFields& fields) {
-  const auto threads = static_cast<std::int32_t>(number(fields, "threads"));
-  const auto is_it = [threads](std::int32_t one) { return one == threads; };
-  if (std::none_of(std::begin(DeviceShape::kThreadVariants), std::end(DeviceShape::kThreadVariants), is_it))
-    throw Error("the direct kernel has no variant of " + std::to_string(threads) + " threads");
-  return {threads, efficiency_in(fields), true};
+  const std::string& phasors = field(fields, "phasors");
+  if (phasors != kOfAntennas && phasors != kOfRows)
+    throw Error("the direct kernel has no variant with phasors of \"" + phasors + "\"");
+  return {phasors == kOfAntennas ? PhasorsOf::kAntennas : PhasorsOf::kRows, efficiency_in(fields), true};
 }
 
 MatrixTuning matrix_in(const TuningFields& fields) {
@@ -84,8 +81,9 @@ TunedKernels kernels_of(const DeviceTuning& tuning) {
     const DirectTuning& direct = tuning.direct[single];
     const MatrixTuning& matrix = tuning.matrix[single];
     if (direct.measured)
-      kernels[std::string("direct ") + kPrecisions[single]] = {{"threads", std::to_string(direct.threads)},
-                                                               {"efficiency", efficiency_text(direct.efficiency)}};
+      kernels[std::string("direct ") + kPrecisions[single]] = {
+          {"phasors", direct.phasors == PhasorsOf::kAntennas ? kOfAntennas : kOfRows},
+          {"efficiency", efficiency_text(direct.efficiency)}};
     if (matrix.measured && matrix.variant)
       kernels[std::string("matrix ") + kPrecisions[single]] = {
           {"unit", matrix.variant->unit == MatrixUnitKind::kTensor ? kTensor : kPlain},

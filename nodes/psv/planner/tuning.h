@@ -1,8 +1,9 @@
-// Block and tile sizes of the kernels for devices, as `rimetree bench tune` has found them fastest, by device and
+// Variants of the kernels for devices, as `rimetree bench tune` has found them fastest, by device and
 // precision. They are read from a file in the user's cache folder (runtime/device/tuning_file.h) once per process;
 // without it, constants serve.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,9 +12,13 @@
 namespace rimetree::psv::planner {
 using namespace matrix;
 
+/// What the phasors of a row follow from in the direct sum: those of its two antennas, where UVW are differences of one
+/// vector for each, or its own path.
+enum class PhasorsOf : std::uint8_t { kAntennas, kRows };
+
 struct DirectTuning {
-  std::int32_t threads = 128;  ///< per block
-  double efficiency = 0.44;    ///< the part of the device's peak that the model of costs is reached with
+  PhasorsOf phasors = PhasorsOf::kAntennas;
+  double efficiency = 0.44;  ///< the part of the device's peak that the model of costs is reached with
   bool measured = false;
 };
 struct MatrixTuning {

@@ -58,8 +58,10 @@ void ours_on(DeviceContexts& devices, const testing::ArrayCase& c, bool single) 
   const std::string what =
       std::string(c.options.polarisation == testing::Polarisation::kFull ? "all Stokes" : "Stokes I") +
       (c.options.smearing ? ", smearing, " : ", ") + (single ? "single, " : "double, ");
-  print((what + "direct, end to end").c_str(), work,
-        time_ours(devices, c, single, {psv::planner::MethodWish::Kind::kDirect}));
+  using psv::planner::PhasorsOf;
+  for (const PhasorsOf phasors : {PhasorsOf::kAntennas, PhasorsOf::kRows})
+    print((what + "direct, phasors of " + (phasors == PhasorsOf::kAntennas ? "antennas" : "rows")).c_str(), work,
+          time_ours(devices, c, single, {psv::planner::MethodWish::Kind::kDirect, {}, phasors}));
   for (const psv::matrix::MatrixVariant& variant : psv::matrix::kMatrixVariants) {
     const double seconds = time_ours(devices, c, single, {psv::planner::MethodWish::Kind::kMatrix, variant});
     if (seconds == 0) {

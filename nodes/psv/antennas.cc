@@ -1,4 +1,4 @@
-#include "nodes/psv/matrix/antennas.h"
+#include "nodes/psv/antennas.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "runtime/math/double_double.h"
 
-namespace rimetree::psv::matrix {
+namespace rimetree::psv {
 namespace {
 
 /// A slot whose rows need more layers than this is no array of antennas.
@@ -253,4 +253,4 @@ AntennaPlan antenna_plan(const Rows& rows, const BaselineEnds& ends, const Exten
   return plan;
 }
 
-}  // namespace rimetree::psv::matrix
+}  // namespace rimetree::psv

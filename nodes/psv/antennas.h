@@ -11,7 +11,7 @@
 #include "nodes/psv/summed.h"
 #include "runtime/core/thread_pool.h"
 
-namespace rimetree::psv::matrix {
+namespace rimetree::psv {
 
 /// An antenna in a layer: its position, and how it moves.
 struct AntennaPosition {
@@ -62,4 +62,4 @@ NumberedEnds number_ends(const Rows& rows, const AntennaPlan& antennas, bool rig
 AntennaPlan antenna_plan(const Rows& rows, const BaselineEnds& ends, const Extent& extent, double limit_m,
                          bool zero_is_one_antenna, ThreadPool& threads);
 
-}  // namespace rimetree::psv::matrix
+}  // namespace rimetree::psv
