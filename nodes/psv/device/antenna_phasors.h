@@ -17,15 +17,24 @@ RT_HD inline std::uint32_t fixed_turns(double turns) {
   return abs(turns) < kMost ? static_cast<std::uint32_t>(static_cast<std::int64_t>(rint(turns * 0x1p32))) : 0;
 }
 
+/// Both parts are read and written at once.
+template <class T>
+struct alignas(2 * sizeof(T)) PairedComplex : Complex<T> {
+  PairedComplex() = default;
+  template <class U>
+  RT_HD PairedComplex(Complex<U> z) : Complex<T>{static_cast<T>(z.re), static_cast<T>(z.im)} {}
+};
+
 /// The phasor in the middle of a run, and the rotation over half a step between channels.
 template <class T>
-struct alignas(16) RunPhasor {
-  Complex<double> middle, half_step;
+struct RunPhasor {
+  PairedComplex<double> middle, half_step;
 };
 /// Singles have phases, so that products are differences without an error.
 template <>
-struct alignas(8) RunPhasor<float> {
+struct alignas(16) RunPhasor<float> {
   std::uint32_t middle, half_step;  ///< fixed_turns()
+  float finite;                     ///< 0, or not a number, which must show
 };
 
 /// Of a path difference: phases are reduced in twice double precision. For singles double precision alone is enough:
@@ -36,14 +45,15 @@ RT_HD RunPhasor<T> run_phasor(const DeviceRun& run, DoubleDouble<double> path) {
     return {turn(reduced_turns(path, DoubleDouble<double>{run.middle_high, run.middle_low})),
             turn(reduced_turns(path, DoubleDouble<double>{run.half_step_high, run.half_step_low}))};
   else
-    return {fixed_turns(path.hi * run.middle_high), fixed_turns(path.hi * run.half_step_high)};
+    return {fixed_turns(path.hi * run.middle_high), fixed_turns(path.hi * run.half_step_high),
+            static_cast<float>(0 * path.hi)};
 }
 /// Of the path x_p - x_q, from those of x_p and x_q.
 RT_HD inline RunPhasor<double> difference(const RunPhasor<double>& p, const RunPhasor<double>& q) {
   return {p.middle * conj(q.middle), p.half_step * conj(q.half_step)};
 }
 RT_HD inline RunPhasor<float> difference(const RunPhasor<float>& p, const RunPhasor<float>& q) {
-  return {p.middle - q.middle, p.half_step - q.half_step};
+  return {p.middle - q.middle, p.half_step - q.half_step, p.finite + q.finite};
 }
 
 /// Path difference of a source: in twice double precision, for singles in double.

@@ -250,7 +250,10 @@ struct DirectKernel {
   using Job = DirectJob<T>;
   using Shared = DirectShared<T, kPlanes, kKind>;
   using Stage = typename Shared::Stage;
-  using Own = Sums<T, kPlanes>;
+  struct Own {
+    Sums<T, kPlanes> sums;
+    StagedPair pair;
+  };
   static constexpr int kThreads = DeviceShape::kThreads;
   /// Twelve warps on a multiprocessor hide each other's waiting; sums of four planes would leave room for eight.
   static constexpr int kLeastBlocks = kKind == DirectKind::kPlain ? 384 / kThreads : 1;
@@ -263,37 +266,39 @@ struct DirectKernel {
     const DirectBlock block{at.x * job.rows_per_block(), at.y};
     Shared& shared = team.shared();
     const int step = job.stage_sources();
-    const auto stage = [&](int thread, int number) {
+    const auto stage = [&](int thread, int number, const StagedPair& pair) {
       Stage& to = shared.stage[number % Shared::kStages];
-      stage_pair<kAntennas>(job, block, thread, number * step, to.pairs);
+      stage_pair<kAntennas>(job, block, pair, number * step, to.pairs);
       if constexpr (Stage::kWeights > 0) stage_weights<T, kPlanes>(job, thread, number * step, to.weight);
     };
-    const auto add = [&](int thread, int number, Own& sums) {
-      accumulate(job, block, thread, number * step, shared.stage[number % Shared::kStages], sums);
+    const auto add = [&](int thread, int number, Own& own) {
+      accumulate(job, block, thread, number * step, shared.stage[number % Shared::kStages], own.sums);
     };
+    team.each_at_once([&](int thread, Own& own) { own.pair = staged_pair(job, block, thread); });
     if constexpr (Shared::kStages > 1) {
-      team.each([&](int thread, Own&) { stage(thread, 0); });
+      team.each([&](int thread, Own& own) { stage(thread, 0, own.pair); });
       for (int number = 0; number * step < job.n_source; ++number) {
-        team.each([&](int thread, Own& sums) {
-          stage(thread, number + 1);
-          add(thread, number, sums);
+        team.each([&](int thread, Own& own) {
+          stage(thread, number + 1, own.pair);
+          add(thread, number, own);
         });
       }
     } else {
       for (int number = 0; number * step < job.n_source; ++number) {
-        team.each([&](int thread, Own&) { stage(thread, number); });
-        team.each([&](int thread, Own& sums) { add(thread, number, sums); });
+        team.each([&](int thread, Own& own) { stage(thread, number, own.pair); });
+        team.each([&](int thread, Own& own) { add(thread, number, own); });
       }
     }
-    team.each([&](int, Own& sums) { flush(sums, 0, true); });
+    team.each([&](int, Own& own) { flush(own.sums, 0, true); });
     if (job.groups() > 1) {
       RT_UNROLL
       for (int k = 0; k < DeviceShape::kChannels; ++k) {
-        team.each([&](int thread, Own& sums) { hand_over(job, thread, k, sums, shared.exchange); });
-        team.each([&](int thread, Own& sums) { take_over(job, thread, k, shared.exchange, sums); });
+        team.each([&](int thread, Own& own) { hand_over(job, thread, k, own.sums, shared.exchange); });
+        team.each([&](int thread, Own& own) { take_over(job, thread, k, shared.exchange, own.sums); });
       }
     }
-    team.each([&](int thread, Own& sums) { store<T, kPlanes, kKind != DirectKind::kPlain>(job, block, thread, sums); });
+    team.each(
+        [&](int thread, Own& own) { store<T, kPlanes, kKind != DirectKind::kPlain>(job, block, thread, own.sums); });
   }
 };
 

@@ -7,7 +7,7 @@
 
 namespace rimetree::psv::device {
 
-RT_HD inline Complex<double> square(Complex<double> z) { return {(z.re - z.im) * (z.re + z.im), 2 * z.re * z.im}; }
+RT_HD inline Complex<double> square(Complex<double> z) { return {z.re * z.re - z.im * z.im, (2 * z.re) * z.im}; }
 
 /// exp(2 pi i turns / 2^32) by the series of sine and cosine up to an eighth of a turn, to 1e-7.
 RT_HD inline Complex<float> turn_of(std::uint32_t turns) {
@@ -24,25 +24,15 @@ RT_HD inline Complex<float> turn_of(std::uint32_t turns) {
 
 inline constexpr int kHalfTiles = DeviceShape::kMostTiles / 2;
 
-/// Both parts are read and written at once.
-template <class T>
-struct alignas(2 * sizeof(T)) StagedComplex : Complex<T> {
-  template <class U>
-  RT_HD StagedComplex& operator=(Complex<U> z) {
-    this->re = static_cast<T>(z.re), this->im = static_cast<T>(z.im);
-    return *this;
-  }
-};
-
 /// Staged pairs, each array [..][pair]. kGeneral: with amplitudes, irregular channels and Jones terms.
 template <class T, bool kGeneral>
 struct Staged {
   static constexpr int kPairs = DeviceShape::kPairs;
   // Doubles step from channel to channel by the cosine of a step, singles turn by a rotation of their own for each.
   static constexpr int kSteps = sizeof(T) == 8 ? 1 : DeviceShape::kChannels / 2;
-  StagedComplex<T> middle[kPairs];
-  StagedComplex<T> outer[kHalfTiles][kPairs];
-  StagedComplex<T> inner[kSteps][kPairs];
+  PairedComplex<T> middle[kPairs];
+  PairedComplex<T> outer[kHalfTiles][kPairs];
+  PairedComplex<T> inner[kSteps][kPairs];
 };
 template <class T>
 struct Staged<T, true> : Staged<T, false> {
@@ -50,8 +40,8 @@ struct Staged<T, true> : Staged<T, false> {
   double path[2][kPairs];              ///< metres, high and low part
   double change[kPairs];               ///< of the path over the exposure, over c: turns per hertz
   double taper[kPairs];                ///< X of G(X nu^2), see taper_argument()
-  StagedComplex<double> sine[kPairs];  ///< cos and sin of the smearing's argument in the middle, over that argument
-  StagedComplex<double> sine_outer[kHalfTiles][kPairs], sine_inner[kPairs];
+  PairedComplex<double> sine[kPairs];  ///< cos and sin of the smearing's argument in the middle, over that argument
+  PairedComplex<double> sine_outer[kHalfTiles][kPairs], sine_inner[kPairs];
   T jones[8][kPairs];  ///< re and im of J_p B J_q^H, where it does not vary along channels
 };
 
@@ -79,10 +69,12 @@ RT_HD int pair_of(const DirectJob<T>& job, int row, int source) {
 
 /// Rotations by an odd (n_tile even) or even number of half tiles, from those of one half tile.
 template <class T, int kPairs>
-RT_HD void stage_outer(Complex<double> half_tile, int n_tile, StagedComplex<T> (*to)[kPairs], int pair) {
+RT_HD void stage_outer(Complex<double> half_tile, int n_tile, PairedComplex<T> (*to)[kPairs], int pair) {
   const Complex<double> tile = square(half_tile);
   Complex<double> r = n_tile % 2 == 0 ? half_tile : Complex<double>(1.0);
-  for (int j = 0; 2 * j < n_tile; ++j) {
+  RT_UNROLL
+  for (int j = 0; j < kHalfTiles; ++j) {
+    if (2 * j >= n_tile) break;
     to[j][pair] = r;
     r = r * tile;
   }
@@ -100,7 +92,7 @@ RT_HD void stage_phasor(const DeviceRun& run, const RunPhasor<double>& from, dou
 
 /// Over 1, 3, 5 and 7 units. Each is the product of two rotations at most, so that rounding errors do not add up.
 template <int kPairs>
-RT_HD void stage_odd(std::uint32_t unit, StagedComplex<float> (*to)[kPairs], int pair) {
+RT_HD void stage_odd(std::uint32_t unit, PairedComplex<float> (*to)[kPairs], int pair) {
   const Complex<float> one = turn_of(unit), four = turn_of(4 * unit), eight = turn_of(8 * unit);
   to[0][pair] = one;
   to[1][pair] = four * conj(one);
@@ -111,7 +103,7 @@ RT_HD void stage_odd(std::uint32_t unit, StagedComplex<float> (*to)[kPairs], int
 template <bool kGeneral>
 RT_HD void stage_phasor(const DeviceRun& run, const RunPhasor<float>& from, double amplitude, int pair,
                         Staged<float, kGeneral>& to) {
-  to.middle[pair] = static_cast<float>(amplitude) * turn_of(from.middle);
+  to.middle[pair] = (static_cast<float>(amplitude) + from.finite) * turn_of(from.middle);
   const std::uint32_t half_step = from.half_step, half_tile = 8 * half_step;
   stage_odd(half_step, to.inner, pair);
   if (run.n_tile % 2 == 0) return stage_odd(half_tile, to.outer, pair);
@@ -158,23 +150,16 @@ RT_HD Jones<T> corrupted(const DirectJob<T>& job, const DeviceRow& row, int chan
   return left_side(job, row, channel, source) * right_side(job, row, channel, source);
 }
 
-/// Stages a source as a row sees it: its phasor, which phasor() gives, times `amplitude`, and what the amplitudes that
-/// vary along channels start from.
-template <class T, bool kGeneral, class F>
-RT_HD void stage_source(const DirectJob<T>& job, const DeviceRun& run, const DeviceRow& row, const DeviceSource& s,
-                        const DoubleDouble<double>& path, F&& phasor, double amplitude, int pair,
-                        Staged<T, kGeneral>& to) {
-  // What is not a number must show, and phases of singles are integers.
-  if constexpr (sizeof(T) == 4) amplitude += 0 * path.hi;
-  if (!kGeneral || job.regular) stage_phasor(run, phasor(), amplitude, pair, to);
-  if constexpr (kGeneral) {
-    const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
-    if (job.taper()) to.taper[pair] = taper_argument(job.profile, s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
-    if (job.regular && job.smear_time) stage_smearing(run, change, pair, to);
-    to.path[0][pair] = path.hi;
-    to.path[1][pair] = path.lo;
-    to.change[pair] = change;
-  }
+/// What the amplitudes that vary along channels start from. `path`: metres.
+template <class T>
+RT_HD void stage_amplitudes(const DirectJob<T>& job, const DeviceRun& run, const DeviceRow& row, const DeviceSource& s,
+                            const DoubleDouble<double>& path, int pair, Staged<T, true>& to) {
+  const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
+  if (job.taper()) to.taper[pair] = taper_argument(job.profile, s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
+  if (job.regular && job.smear_time) stage_smearing(run, change, pair, to);
+  to.path[0][pair] = path.hi;
+  to.path[1][pair] = path.lo;
+  to.change[pair] = change;
 }
 
 template <class T>
@@ -182,38 +167,52 @@ RT_HD void stage_jones(const Jones<T>& b, int pair, Staged<T, true>& to) {
   for_each_element(b, [&](int i, Complex<T> z) { to.jones[2 * i][pair] = z.re, to.jones[2 * i + 1][pair] = z.im; });
 }
 
-/// What a row's phasors on a run begin with: those of its antennas, where the launch has them.
-template <bool kAntennas, class T>
-RT_HD RunPhasor<T> phasor_of(const DirectJob<T>& job, std::int32_t run, const DeviceRow& row, int source,
-                             const DoubleDouble<double>& path) {
-  if constexpr (!kAntennas) return run_phasor<T>(job.run[run], path);
-  const RunPhasor<T>* of = job.antenna_phasor + (std::int64_t{run} * job.n_source + source) * job.n_antenna;
-  return difference(of[row.p], of[row.q]);
+/// The pair of a source and a row that a thread stages, the same row in each stage: as many sources as there are
+/// threads for each row of the block.
+struct StagedPair {
+  std::int32_t in_stage;  ///< number of the source within a stage
+  std::int32_t row;       ///< -1: none is left
+  std::int32_t pair;      ///< where it is staged
+  std::int32_t p, q;      ///< the row's antennas
+};
+template <class T>
+RT_HD StagedPair staged_pair(const DirectJob<T>& job, const DirectBlock& block, int thread) {
+  const int in_stage = thread & (job.stage_sources() - 1), in_block = place_of(job, thread).row;
+  const int row = block.first_row + in_block;
+  if (row >= job.n_row) return {in_stage, -1, 0, 0, 0};
+  return {in_stage, row, pair_of(job, in_block, in_stage), job.row[row].p, job.row[row].q};
 }
 
-/// Stages the pair of a thread: as many sources as there are threads for each row of the block.
+/// Stages a thread's pair of one stage. kAntennas: the launch has the phasors of antennas.
 template <bool kAntennas, class T, bool kGeneral>
-RT_HD void stage_pair(const DirectJob<T>& job, const DirectBlock& block, int thread, int first_source,
+RT_HD void stage_pair(const DirectJob<T>& job, const DirectBlock& block, const StagedPair& at, int first_source,
                       Staged<T, kGeneral>& to) {
-  const int in_stage = thread & (job.stage_sources() - 1), in_block = place_of(job, thread).row;
-  const int source = first_source + in_stage, row_number = block.first_row + in_block;
-  if (source >= job.n_source || row_number >= job.n_row) return;
-  const int pair = pair_of(job, in_block, in_stage);
+  const int source = first_source + at.in_stage;
+  if (at.row < 0 || source >= job.n_source) return;
   const DeviceSource& s = job.source[source];
-  const DeviceRow& row = job.row[row_number];
+  const DeviceRow& row = job.row[at.row];
   const DeviceRun& run = job.run[block.run];
-  // Smearing and residuals need no more of the path than a double has.
-  const DoubleDouble<double> path =
-      kAntennas ? path_of<float>(s, row.u, row.v, row.w) : path_of<T>(s, row.u, row.v, row.w);
-
-  double amplitude = 1;
-  if (job.regular && job.smear_frequency) amplitude = smearing(2 * kPi * run.width_per_metre * path.hi);
-  if (job.n_plane == 1 && job.n_weight_channel == 1)
-    amplitude *= static_cast<double>(job.weight[source * job.n_weight_plane]);
-  const auto phasor = [&] { return phasor_of<kAntennas>(job, block.run, row, source, path); };
-  stage_source(job, run, row, s, path, phasor, amplitude, pair, to);
-  if constexpr (kGeneral)
-    if (job.with_jones() && !job.jones_vary()) stage_jones(corrupted(job, row, 0, source), pair, to);
+  DoubleDouble<double> path{};
+  // Smearing and residuals need no more of it than a double has.
+  if (!kAntennas || kGeneral || job.smear_frequency)
+    path = kAntennas ? path_of<float>(s, row.u, row.v, row.w) : path_of<T>(s, row.u, row.v, row.w);
+  if (!kGeneral || job.regular) {
+    double amplitude = 1;
+    if (job.smear_frequency) amplitude = smearing(2 * kPi * run.width_per_metre * path.hi);
+    if (job.n_plane == 1 && job.n_weight_channel == 1)
+      amplitude *= static_cast<double>(job.weight[source * job.n_weight_plane]);
+    if constexpr (kAntennas) {
+      const RunPhasor<T>* of = job.antenna_phasor + (std::int64_t{block.run} * job.n_source + source) * job.n_antenna;
+      const RunPhasor<T> p = of[at.p], q = of[at.q];  // copies, which are read in few pieces
+      stage_phasor(run, difference(p, q), amplitude, at.pair, to);
+    } else {
+      stage_phasor(run, run_phasor<T>(run, path), amplitude, at.pair, to);
+    }
+  }
+  if constexpr (kGeneral) {
+    stage_amplitudes(job, run, row, s, path, at.pair, to);
+    if (job.with_jones() && !job.jones_vary()) stage_jones(corrupted(job, row, 0, source), at.pair, to);
+  }
 }
 
 }  // namespace rimetree::psv::device
