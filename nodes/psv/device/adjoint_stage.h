@@ -51,7 +51,7 @@ RT_HD void stage_adjoint(const AdjointJob& job, const AdjointBlock& block, int t
   const DeviceRow& row = job.sum.row[row_number(job, i)];
   const DeviceSource& s = job.sum.source[source];
   const DoubleDouble<double> path = path_of<double>(s, row.u, row.v, row.w);
-  if (!kGeneral || job.sum.regular) stage_phasor(run, run_phasor<double>(run, path), 1.0, thread, to);
+  if (!kGeneral || job.sum.regular) stage_phasor(run, seed_of<double>(run, path), 1.0, thread, to);
   if constexpr (kGeneral) stage_amplitudes(job.sum, run, row, s, path, thread, to);
   Dual<double> band{1.0, 0.0};
   if (job.sum.regular && job.sum.smear_frequency) {

@@ -68,27 +68,27 @@ std::int32_t group_bits_for(DirectJob<T> job) {
   return job.group_bits;
 }
 
-/// Of how many sources at a time the phasors of antennas have room: 0 where rows make their own.
+/// Of how many sources at a time the seeds of antennas have room: 0 where rows make their own.
 template <class T>
 std::size_t sources_with_room(const DirectJob<T>& job, const DirectAntennas& antennas) {
   if (antennas.d_antennas == nullptr || job.kind() == DirectKind::kGeneral || job.n_source == 0) return 0;
   // Each launch reads and writes the visibilities once more.
   constexpr std::size_t kWorthALaunch = 32;
   const std::size_t count = static_cast<std::size_t>(job.n_source),
-                    room = antennas.bytes /
-                           (antennas.n_antenna * static_cast<std::size_t>(job.n_run) * sizeof(RunPhasor<T>));
+                    room =
+                        antennas.bytes / (antennas.n_antenna * static_cast<std::size_t>(job.n_run) * sizeof(Seed<T>));
   return room < std::min(count, kWorthALaunch) ? 0 : room;
 }
 
-/// Queues the phasors of antennas, and has the job use them.
+/// Queues the seeds of antennas, and has the job use them.
 template <class T>
 void launch_antennas(memory::Queue& queue, const DirectAntennas& antennas, DirectJob<T>& job) {
   AntennaJob<T> make;
   make.source = job.source, make.run = job.run, make.antenna = antennas.d_antennas;
-  make.phasor = static_cast<RunPhasor<T>*>(antennas.d_phasors);
+  make.seed = static_cast<Seed<T>*>(antennas.d_seeds);
   make.n_source = job.n_source, make.n_run = job.n_run, make.n_antenna = static_cast<std::int32_t>(antennas.n_antenna);
   launch_threads(queue, make);
-  job.antenna_phasor = make.phasor;
+  job.antenna_seed = make.seed;
   job.n_antenna = make.n_antenna;
 }
 
@@ -156,9 +156,9 @@ DeviceCosts DirectMethod<T>::costs() const {
   costs.rows_per_block = static_cast<std::size_t>(DeviceShape::kThreads / packed_.channels.tiles);
   if (antennas_ == nullptr) return costs;
   costs.row += 2 * sizeof(DeviceAntenna);  // at the most
-  // Room for phasors of a hundred sources and more: an antenna has several rows.
+  // Room for seeds of a hundred sources and more: an antenna has several rows.
   constexpr std::size_t kRow = 4096, kVisibility = 64;
-  const std::size_t all = 2 * sizeof(RunPhasor<T>) * packed_.channels.runs.size() * of_.sky.n_source;
+  const std::size_t all = 2 * sizeof(Seed<T>) * packed_.channels.runs.size() * of_.sky.n_source;
   costs.row_scratch = std::min(kRow, all);
   if (all > kRow) costs.visibility_scratch = kVisibility;
   return costs;

@@ -21,11 +21,11 @@ void for_each_chunk(const Sky<double>& sky, std::size_t most, F&& f) {
       f(begin, std::min(begin + most, sources.end));
 }
 
-/// The antennas of rows on a device, and room for their phasors.
+/// The antennas of rows on a device, and room for their seeds.
 struct DirectAntennas {
-  const DeviceAntenna* d_antennas = nullptr;  ///< null: rows make their own phasors
+  const DeviceAntenna* d_antennas = nullptr;  ///< null: rows make their own seeds
   std::size_t n_antenna = 0;
-  void* d_phasors = nullptr;
+  void* d_seeds = nullptr;
   std::size_t bytes = 0;
 };
 
@@ -47,11 +47,11 @@ DirectJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t b
 template <class T>
 void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sources, bool accumulate);
 
-/// Rows are taken in the order of their time slots where the phasors of antennas serve them, else as they come.
+/// Rows are taken in the order of their time slots where the seeds of antennas serve them, else as they come.
 template <class T>
 class DirectMethod final : public SkyMethod<T> {
  public:
-  /// `antennas`: of which rows are differences; null: rows make their own phasors.
+  /// `antennas`: of which rows are differences; null: rows make their own seeds.
   DirectMethod(const Summed& of, const AntennaPlan* antennas, ThreadPool& threads);
 
   DeviceCosts costs() const override;

@@ -244,7 +244,7 @@ struct DirectShared {
   };
 };
 
-/// A block has some rows and a run of channels. kAntennas: the launch has the phasors of antennas.
+/// A block has some rows and a run of channels. kAntennas: the launch has the seeds of antennas.
 template <class T, int kPlanes, DirectKind kKind, bool kAntennas>
 struct DirectKernel {
   using Job = DirectJob<T>;
@@ -306,7 +306,7 @@ template <class T, class F>
 void with_kernel(const DirectJob<T>& job, F&& f) {
   with_planes(job.n_plane, [&]<int kPlanes>() {
     const auto with_kind = [&]<DirectKind kKind>() {
-      if (job.antenna_phasor != nullptr) return f.template operator()<DirectKernel<T, kPlanes, kKind, true>>();
+      if (job.antenna_seed != nullptr) return f.template operator()<DirectKernel<T, kPlanes, kKind, true>>();
       return f.template operator()<DirectKernel<T, kPlanes, kKind, false>>();
     };
     switch (job.kind()) {

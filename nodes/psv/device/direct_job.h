@@ -2,7 +2,7 @@
 // host code that takes its place in tests.
 #pragma once
 
-#include "nodes/psv/device/antenna_phasors.h"
+#include "nodes/psv/device/antenna_seeds.h"
 
 namespace rimetree::psv::device {
 using namespace pipeline;
@@ -15,7 +15,7 @@ enum class DirectKind : std::uint8_t { kPlain, kShaped, kGeneral };
 template <class T>
 struct DirectJob : SumJob<T> {
   const DeviceRow* row = nullptr;
-  const RunPhasor<T>* antenna_phasor = nullptr;  ///< [run][source][antenna]; null: rows make their own
+  const Seed<T>* antenna_seed = nullptr;  ///< [run][source][antenna]; null: rows make their own
   std::int32_t n_antenna = 0;
   const Complex<T>* brightness = nullptr;  ///< [source][XX XY YX YY]; null where it is part of the products on the left
 
@@ -46,7 +46,7 @@ template <class T, class F>
 void for_each_array(DirectJob<T>& job, F&& f) {
   for_each_sum_array(job, f);
   f(job.row, job.n_row);
-  if (job.antenna_phasor != nullptr) f(job.antenna_phasor, std::int64_t{job.n_run} * job.n_source * job.n_antenna);
+  if (job.antenna_seed != nullptr) f(job.antenna_seed, std::int64_t{job.n_run} * job.n_source * job.n_antenna);
   if (job.brightness != nullptr) f(job.brightness, std::int64_t{4} * job.n_source);
 }
 

@@ -150,8 +150,8 @@ RT_HD void turn_by_residuals(const DirectJob<T>& job, const DeviceRun& run, doub
 /// Phasors of a regular run, with their amplitudes. Arrays are indexed by constants only, so that they stay in
 /// registers, but where the kernel is the one for anything.
 template <DirectKind kKind, class T>
-RT_HD void shaped_phasors(const DirectJob<T>& job, const DeviceRun& run, const Staged<T, true>& from, int pair,
-                          int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
+RT_HD void shaped_seeds(const DirectJob<T>& job, const DeviceRun& run, const Staged<T, true>& from, int pair, int tile,
+                        Complex<T> (&z)[DeviceShape::kChannels]) {
   tile_phasors(from, pair, run.n_tile, tile, z);
   if (job.residual) turn_by_residuals(job, run, from.path[0][pair], tile, z);
   if (!job.smear_time && !job.taper()) return;
@@ -176,7 +176,7 @@ RT_HD void shaped_phasors(const DirectJob<T>& job, const DeviceRun& run, const S
 template <DirectKind kKind, class T>
 RT_HD void general_phasors(const DirectJob<T>& job, const DeviceRun& run, const Staged<T, true>& from, int pair,
                            int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
-  if (kKind == DirectKind::kShaped || job.regular) return shaped_phasors<kKind>(job, run, from, pair, tile, z);
+  if (kKind == DirectKind::kShaped || job.regular) return shaped_seeds<kKind>(job, run, from, pair, tile, z);
   // With the weight of a single plane, which stage_pair puts into the phasor of regular runs, left to add_source.
   const int first = tile * DeviceShape::kChannels;
   for (int k = 0; k < DeviceShape::kChannels; ++k)

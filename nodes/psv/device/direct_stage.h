@@ -82,7 +82,7 @@ RT_HD void stage_outer(Complex<double> half_tile, int n_tile, PairedComplex<T> (
 
 /// Phasor in the middle of the run, and rotations from there.
 template <bool kGeneral>
-RT_HD void stage_phasor(const DeviceRun& run, const RunPhasor<double>& from, double amplitude, int pair,
+RT_HD void stage_phasor(const DeviceRun& run, const Seed<double>& from, double amplitude, int pair,
                         Staged<double, kGeneral>& to) {
   to.middle[pair] = amplitude * from.middle;
   to.inner[0][pair] = from.half_step;
@@ -101,7 +101,7 @@ RT_HD void stage_odd(std::uint32_t unit, PairedComplex<float> (*to)[kPairs], int
 }
 
 template <bool kGeneral>
-RT_HD void stage_phasor(const DeviceRun& run, const RunPhasor<float>& from, double amplitude, int pair,
+RT_HD void stage_phasor(const DeviceRun& run, const Seed<float>& from, double amplitude, int pair,
                         Staged<float, kGeneral>& to) {
   to.middle[pair] = (static_cast<float>(amplitude) + from.finite) * turn_of(from.middle);
   const std::uint32_t half_step = from.half_step, half_tile = 8 * half_step;
@@ -183,7 +183,7 @@ RT_HD StagedPair staged_pair(const DirectJob<T>& job, const DirectBlock& block, 
   return {in_stage, row, pair_of(job, in_block, in_stage), job.row[row].p, job.row[row].q};
 }
 
-/// Stages a thread's pair of one stage. kAntennas: the launch has the phasors of antennas.
+/// Stages a thread's pair of one stage. kAntennas: the launch has the seeds of antennas.
 template <bool kAntennas, class T, bool kGeneral>
 RT_HD void stage_pair(const DirectJob<T>& job, const DirectBlock& block, const StagedPair& at, int first_source,
                       Staged<T, kGeneral>& to) {
@@ -202,11 +202,11 @@ RT_HD void stage_pair(const DirectJob<T>& job, const DirectBlock& block, const S
     if (job.n_plane == 1 && job.n_weight_channel == 1)
       amplitude *= static_cast<double>(job.weight[source * job.n_weight_plane]);
     if constexpr (kAntennas) {
-      const RunPhasor<T>* of = job.antenna_phasor + (std::int64_t{block.run} * job.n_source + source) * job.n_antenna;
-      const RunPhasor<T> p = of[at.p], q = of[at.q];  // copies, which are read in few pieces
+      const Seed<T>* of = job.antenna_seed + (std::int64_t{block.run} * job.n_source + source) * job.n_antenna;
+      const Seed<T> p = of[at.p], q = of[at.q];  // copies, which are read in few pieces
       stage_phasor(run, difference(p, q), amplitude, at.pair, to);
     } else {
-      stage_phasor(run, run_phasor<T>(run, path), amplitude, at.pair, to);
+      stage_phasor(run, seed_of<T>(run, path), amplitude, at.pair, to);
     }
   }
   if constexpr (kGeneral) {

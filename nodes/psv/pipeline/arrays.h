@@ -50,7 +50,7 @@ struct DeviceRow {
   double u, v, w, du, dv, dw;      ///< metres; metres per second
   double exposure;                 ///< over c, seconds per metre times seconds
   std::int32_t left, right, time;  ///< which Jones products apply
-  std::int32_t p, q;               ///< its antennas, where the launch has their phasors
+  std::int32_t p, q;               ///< its antennas, where the launch has their seeds
 };
 
 /// Products of all Jones terms of one side, [product][time][channel of the launch][source][XX XY YX YY]; an axis on

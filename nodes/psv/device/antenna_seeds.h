@@ -1,7 +1,7 @@
-// What the phasors of a run of channels begin with, and how those of rows follow from those of antennas. A row's own
-// take a path, two phases in twice double precision, and their sines and cosines: some hundred multiply-adds for each
-// source. Where UVW are differences of one vector per antenna (nodes/psv/antennas.h), they are products of those of its
-// two antennas, of which there are far fewer: exp(2 pi i (x_p - x_q)) = exp(2 pi i x_p) exp(-2 pi i x_q).
+// Seeds, which the phasors of a run of channels begin with, and how those of rows follow from those of antennas. A
+// row's own take a path, two phases in twice double precision, and their sines and cosines: some hundred multiply-adds
+// for each source. Where UVW are differences of one vector per antenna (nodes/psv/antennas.h), they are products of
+// those of its two antennas, of which there are far fewer: exp(2 pi i (x_p - x_q)) = exp(2 pi i x_p) exp(-2 pi i x_q).
 #pragma once
 
 #include "nodes/psv/pipeline/arrays.h"
@@ -27,12 +27,12 @@ struct alignas(2 * sizeof(T)) PairedComplex : Complex<T> {
 
 /// The phasor in the middle of a run, and the rotation over half a step between channels.
 template <class T>
-struct RunPhasor {
+struct Seed {
   PairedComplex<double> middle, half_step;
 };
 /// Singles have phases, so that products are differences without an error.
 template <>
-struct alignas(16) RunPhasor<float> {
+struct alignas(16) Seed<float> {
   std::uint32_t middle, half_step;  ///< fixed_turns()
   float finite;                     ///< 0, or not a number, which must show
 };
@@ -40,7 +40,7 @@ struct alignas(16) RunPhasor<float> {
 /// Of a path difference: phases are reduced in twice double precision. For singles double precision alone is enough:
 /// they are right to 1e-9 for a million radians.
 template <class T>
-RT_HD RunPhasor<T> run_phasor(const DeviceRun& run, DoubleDouble<double> path) {
+RT_HD Seed<T> seed_of(const DeviceRun& run, DoubleDouble<double> path) {
   if constexpr (sizeof(T) == 8)
     return {turn(reduced_turns(path, DoubleDouble<double>{run.middle_high, run.middle_low})),
             turn(reduced_turns(path, DoubleDouble<double>{run.half_step_high, run.half_step_low}))};
@@ -49,10 +49,10 @@ RT_HD RunPhasor<T> run_phasor(const DeviceRun& run, DoubleDouble<double> path) {
             static_cast<float>(0 * path.hi)};
 }
 /// Of the path x_p - x_q, from those of x_p and x_q.
-RT_HD inline RunPhasor<double> difference(const RunPhasor<double>& p, const RunPhasor<double>& q) {
+RT_HD inline Seed<double> difference(const Seed<double>& p, const Seed<double>& q) {
   return {p.middle * conj(q.middle), p.half_step * conj(q.half_step)};
 }
-RT_HD inline RunPhasor<float> difference(const RunPhasor<float>& p, const RunPhasor<float>& q) {
+RT_HD inline Seed<float> difference(const Seed<float>& p, const Seed<float>& q) {
   return {p.middle - q.middle, p.half_step - q.half_step, p.finite + q.finite};
 }
 
@@ -68,20 +68,20 @@ struct DeviceAntenna {
   double x, y, z;
 };
 
-/// The phasors of all antennas of some rows. Arrays are device memory.
+/// The seeds of all antennas of some rows. Arrays are device memory.
 template <class T>
 struct AntennaJob {
   const DeviceSource* source = nullptr;
   const DeviceRun* run = nullptr;
   const DeviceAntenna* antenna = nullptr;
-  RunPhasor<T>* phasor = nullptr;  ///< [run][source][antenna]
+  Seed<T>* seed = nullptr;  ///< [run][source][antenna]
   std::int32_t n_source = 0, n_run = 0, n_antenna = 0;
 
   RT_HD std::int64_t n_thread() const { return std::int64_t{n_run} * n_source * n_antenna; }
   RT_HD void thread(std::int64_t i) const {
     const std::int64_t pair = i / n_antenna;
     const DeviceAntenna& a = antenna[i % n_antenna];
-    phasor[i] = run_phasor<T>(run[pair / n_source], path_of<T>(source[pair % n_source], a.x, a.y, a.z));
+    seed[i] = seed_of<T>(run[pair / n_source], path_of<T>(source[pair % n_source], a.x, a.y, a.z));
   }
 };
 
@@ -91,7 +91,7 @@ void for_each_array(AntennaJob<T>& job, F&& f) {
   f(job.source, job.n_source);
   f(job.run, job.n_run);
   f(job.antenna, job.n_antenna);
-  f(job.phasor, job.n_thread());
+  f(job.seed, job.n_thread());
 }
 
 }  // namespace rimetree::psv::device

@@ -1,12 +1,11 @@
-// The direct sum on devices with phasors of antennas, held to a sum in extended precision: on the devices that
+// The direct sum on devices with seeds from antennas, held to a sum in extended precision: on the devices that
 // RIMETREE_DEVICE names, or on a simulated one.
-#include "nodes/psv/device/antenna_phasors.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "nodes/psv/device/antenna_seeds.h"
 #include "tests/support/psv_array_case.h"
 #include "tests/support/psv_combinations.h"
 #include "tests/support/psv_devices.h"
@@ -34,7 +33,7 @@ void check(Devices& devices, const CaseOptions& o, const ArrayOptions& a, bool u
   }
 }
 
-TEST(PsvAntennaPhasors, AgreeWithExtendedPrecisionOnAllKindsOfSums) {
+TEST(PsvAntennaSeeds, AgreeWithExtendedPrecisionOnAllKindsOfSums) {
   Devices devices = Devices::chosen();
   unsigned seed = 1;
   for (const Polarisation polarisation :
@@ -50,7 +49,7 @@ TEST(PsvAntennaPhasors, AgreeWithExtendedPrecisionOnAllKindsOfSums) {
     }
 }
 
-TEST(PsvAntennaPhasors, TakeAnyGridOfChannels) {
+TEST(PsvAntennaSeeds, TakeAnyGridOfChannels) {
   Devices devices = Devices::chosen();
   for (const Grid grid :
        {Grid::kRegular, Grid::kRounded, Grid::kDescending, Grid::kGapped, Grid::kIrregular, Grid::kSingle})
@@ -65,7 +64,7 @@ TEST(PsvAntennaPhasors, TakeAnyGridOfChannels) {
     }
 }
 
-TEST(PsvAntennaPhasors, ApplyJonesTerms) {
+TEST(PsvAntennaSeeds, ApplyJonesTerms) {
   Devices devices = Devices::chosen();
   for (const JonesKind jones : {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs, JonesKind::kVarying}) {
     CaseOptions o;
@@ -77,7 +76,7 @@ TEST(PsvAntennaPhasors, ApplyJonesTerms) {
   }
 }
 
-TEST(PsvAntennaPhasors, TakeRowsAsTheyCome) {
+TEST(PsvAntennaSeeds, TakeRowsAsTheyCome) {
   Devices devices = Devices::chosen();
   for (int bits = 0; bits < 16; ++bits) {
     ArrayOptions a;
@@ -93,7 +92,7 @@ TEST(PsvAntennaPhasors, TakeRowsAsTheyCome) {
   }
 }
 
-TEST(PsvAntennaPhasors, HoldForPhasesOfAMillionRadians) {
+TEST(PsvAntennaSeeds, HoldForPhasesOfAMillionRadians) {
   Devices devices = Devices::chosen();
   CaseOptions o;
   o.phase_rad = 1e6;
@@ -102,7 +101,7 @@ TEST(PsvAntennaPhasors, HoldForPhasesOfAMillionRadians) {
 }
 
 // Where antennas are hardly fewer than rows, where UVW are no differences, and where nobody asks for them.
-TEST(PsvAntennaPhasors, AreLeftOutWhereTheyDoNotPay) {
+TEST(PsvAntennaSeeds, AreLeftOutWhereTheyDoNotPay) {
   CaseOptions o;
   o.n_source = 3, o.n_channel = 9;
   Devices devices = Devices::chosen();
@@ -117,7 +116,7 @@ TEST(PsvAntennaPhasors, AreLeftOutWhereTheyDoNotPay) {
 }
 
 // Sources whose phasors have no room at once take several launches, and rows several chunks.
-TEST(PsvAntennaPhasors, GiveTheSameInAnyNumberOfLaunches) {
+TEST(PsvAntennaSeeds, GiveTheSameInAnyNumberOfLaunches) {
   CaseOptions o;
   o.polarisation = Polarisation::kFew;
   o.n_source = 600;
@@ -133,7 +132,7 @@ TEST(PsvAntennaPhasors, GiveTheSameInAnyNumberOfLaunches) {
     }
 }
 
-TEST(PsvAntennaPhasors, ADirectionThatIsNotANumberShows) {
+TEST(PsvAntennaSeeds, ADirectionThatIsNotANumberShows) {
   CaseOptions o;
   o.n_source = 3;
   ArrayCase c(o, {.n_antenna = 6});
