@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
 from ..terms.terms import Term
+from .chain_turns import with_best_chain_turns
+from .chain_unknowns import ChainUnknowns
 from .diagonal_gains import on_baselines
 from .feed_differences import of_first_against_second
-from .fringe import phase_rate
-from .fringe_pairs import search_delay_and_tec
 from .fringe_turns import search_turns
-from .interval_search import SEARCHED, IntervalSearch
+from .interval_search import IntervalSearch
 
 _SURE = 0.7  # what phases of antennas must explain of visibilities, where they are found bin by bin
 _POLARISED = 2  # power of sums over baselines of crossed hands, over that of noise
@@ -32,6 +32,7 @@ _ROUNDS = 5
 _MOST_BINS = 1 << 20  # [time, freq, feed] of all antennas
 _ALIASES, _EQUAL = 4, 1e-6  # to either side; of the height
 _SAME = 1e-9  # of the largest rate
+_EXPLAINED = 0.97  # of phases of an antenna: where less is, an interval is far off
 
 
 def chain_phases(
@@ -55,14 +56,14 @@ def chain_phases(
     strength = np.zeros(free.shape)
     for end in sums.baselines.T:
         np.add.at(strength, end, np.maximum(agree, 0.0))
-    own = [_Unknowns.of(term, intervals, sums, chunk, bins) for term in terms]
-    found = _found(own, strength * free)
-    of_feeds = _difference(sums, free)
-    if of_feeds is not None:
-        # As of one antenna more, by which all others are turned.
-        common = _found(own, np.stack([np.abs(of_feeds), of_feeds], axis=-1)[None])
-        found = [one + more for one, more in zip(found, common, strict=True)]
-    return {one.term.name: one.values(values) for one, values in zip(own, found, strict=True)}
+    own = [ChainUnknowns.of(term, intervals, sums, chunk, bins) for term in terms]
+    found = dict(zip(own, _found(own, strength * free), strict=True))
+    of_feeds, apart = _difference(sums, free), [one for one in own if len(one.place) == 2]
+    if of_feeds is not None and apart:
+        # As of one antenna more, of which feed 0 has no data, by which all others are turned.
+        common = _found(apart, np.stack([np.zeros_like(of_feeds), of_feeds], axis=-1)[None])
+        found |= {one: found[one] + more for one, more in zip(apart, common, strict=True)}
+    return {one.term.name: one.values(values) for one, values in found.items()}
 
 
 def _difference(sums: Coherence, free: NDArray[np.complex128]) -> NDArray[np.complex128] | None:
@@ -75,68 +76,7 @@ def _difference(sums: Coherence, free: NDArray[np.complex128]) -> NDArray[np.com
     return total if (np.abs(total) ** 2).sum() > _POLARISED * (np.abs(seen) ** 2).sum() else None
 
 
-@dataclass(frozen=True, eq=False)
-class _Unknowns:
-    """Of a term: `cells` [time, freq, feed]: which of them each bin has; `rate` [freq]; `place` [element of the
-    diagonal]."""
-
-    term: Term
-    cells: NDArray[np.intp]
-    rate: NDArray[np.float64]
-    shape: tuple[int, int, int]
-    place: tuple[int, ...]
-
-    @classmethod
-    def of(cls, term: Term, intervals: IntervalSearch, sums: Coherence, chunk, bins) -> _Unknowns:
-        at_time, at_frequency = intervals.cells(term, chunk, bins, sums)
-        place = tuple(k for k, name in enumerate(term.elements) if name not in ("01", "10"))
-        shape = (len(place), *intervals.intervals_of(term, chunk))
-        feed = np.arange(2) if len(place) == 2 else np.zeros(2, np.intp)
-        cells = (feed * shape[1] + at_time[:, None, None]) * shape[2] + at_frequency[:, None]
-        searched = term.kind.name in SEARCHED
-        rate = phase_rate(term.kind.quantities[0], sums.frequency_hz) if searched else np.ones(len(sums.frequency_hz))
-        return cls(term, cells, rate, shape, place)
-
-    @property
-    def searched(self) -> bool:
-        """Whether phases change along frequency within an interval."""
-        return self.term.kind.name in SEARCHED
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape))
-
-    def phases(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """[antenna, time, freq, feed] of values [antenna, unknown]."""
-        return values[:, self.cells] * self.rate[:, None]
-
-    def sums(self, values: NDArray) -> NDArray:
-        """[antenna, unknown] of values [antenna, time, freq, feed]."""
-        total = np.zeros((len(values), self.size), values.dtype)
-        np.add.at(total, (slice(None), self.cells.ravel()), values.reshape(len(values), -1))
-        return total
-
-    def values(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
-        """[element, time, freq, antenna] of values [antenna, unknown]."""
-        result = np.zeros((len(self.term.elements), *self.shape[1:], len(own)))
-        result[list(self.place)] = np.moveaxis(own.reshape(len(own), *self.shape), 0, -1)
-        return result
-
-    def origins(self, strength: NDArray[np.float64]) -> NDArray[np.intp]:
-        """[time, freq, feed]: the bin of its interval that each is relative to: where time, channel and feed are the
-        strongest. `strength` [time, freq, feed]."""
-        axes = []
-        for axis in range(3):
-            rest = tuple(k for k in range(3) if k != axis)
-            other = tuple(0 if k != axis else slice(None) for k in range(3))
-            of_place, weight = self.cells[other], strength.sum(axis=rest)
-            order = np.argsort(-weight, kind="stable")
-            strongest = {int(cell): int(k) for k, cell in reversed([(k, of_place[k]) for k in order])}
-            axes.append(np.array([strongest[int(cell)] for cell in of_place]))
-        return np.ravel_multi_index(np.ix_(*axes), self.cells.shape)
-
-
-def _found(terms: Sequence[_Unknowns], seen: NDArray[np.complex128]) -> list[NDArray[np.float64]]:
+def _found(terms: Sequence[ChainUnknowns], seen: NDArray[np.complex128]) -> list[NDArray[np.float64]]:
     """Values [antenna, unknown] of each; `seen` [antenna, time, freq, feed]: phasors of bins, times their weight."""
     n, shape = len(seen), seen.shape[1:]
     flat = seen.reshape(n, -1)
@@ -168,7 +108,33 @@ def _found(terms: Sequence[_Unknowns], seen: NDArray[np.complex128]) -> list[NDA
             else:
                 step = np.angle(slope)
             result[id(one)] = result[id(one)] + step
-    return [result[id(one)] for one in terms]
+    found = with_best_chain_turns(terms, seen, [result[id(one)] for one in terms])
+    if not _in_phase(terms, seen, found):
+        found = with_best_chain_turns(terms, seen, _each_anew(terms, seen, found))
+    return found
+
+
+def _in_phase(terms: Sequence[ChainUnknowns], seen, values: Sequence[NDArray[np.float64]]) -> bool:
+    """Whether values leave little of the phases of each antenna."""
+    height = (seen * np.exp(-1j * _phases(terms, values))).real.sum(axis=(1, 2, 3))
+    return bool((height >= _EXPLAINED * np.abs(seen).sum(axis=(1, 2, 3))).all())
+
+
+def _each_anew(
+    terms: Sequence[ChainUnknowns], seen: NDArray[np.complex128], values: Sequence[NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Values with those of each interval of a delay or a TEC searched for once more, as all others are known."""
+    found = [own.copy() for own in values]
+    for one, own in zip(terms, found, strict=True):
+        for unknown in range(one.size) if one.searched else ():
+            at = one.cells == unknown
+            rest = (seen * np.exp(-1j * _phases(terms, found)))[:, at]
+            rate = np.broadcast_to(one.rate[:, None], at.shape)[at]
+            rates, spectra = _of_equal(rate[None], rest * np.exp(1j * own[:, [unknown]] * rate), one.rate[:1])
+            x = search_turns(spectra, rates[0])
+            higher = (spectra * np.exp(-1j * x[:, None] * rates[0])).real.sum(axis=1) > rest.real.sum(axis=1)
+            own[:, unknown] = np.where(higher, x, own[:, unknown])
+    return found
 
 
 def _relative(values: NDArray[np.complex128], origin: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -178,11 +144,16 @@ def _relative(values: NDArray[np.complex128], origin: NDArray[np.complex128]) ->
     return values * np.conj(origin) * scale
 
 
-def _total(terms: Sequence[_Unknowns], values: dict[int, NDArray[np.float64]], shape) -> NDArray[np.float64]:
+def _phases(terms: Sequence[ChainUnknowns], values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """[antenna, time, freq, feed]."""
+    return functools.reduce(np.add, (one.phases(own) for one, own in zip(terms, values, strict=True)))
+
+
+def _total(terms: Sequence[ChainUnknowns], values: dict[int, NDArray[np.float64]], shape) -> NDArray[np.float64]:
     return functools.reduce(np.add, (one.phases(values[id(one)]) for one in terms), np.zeros(shape))
 
 
-def _searched(terms: Sequence[_Unknowns], left, parts, n: int) -> list[NDArray[np.float64]]:
+def _searched(terms: Sequence[ChainUnknowns], left, parts, n: int) -> list[NDArray[np.float64]]:
     """Values [antenna, unknown] of delays and TEC, in what is `left` [antenna, bin] of the differences `parts`."""
     first = np.cumsum([0, *(one.size for one in terms)])
     rows, columns, rates = [], [], []
@@ -200,8 +171,7 @@ def _searched(terms: Sequence[_Unknowns], left, parts, n: int) -> list[NDArray[n
     scale = np.concatenate([np.full(one.size, np.abs(one.rate).max()) for one in terms])
     told = np.abs(rate) > _SAME * scale[key % first[-1]]
     system = _System(left, key[told] // first[-1], key[told] % first[-1], rate[told], scale)
-    kind = np.concatenate([np.full(one.size, one.term.kind.name == "tec") for one in terms])
-    system.solve(value, kind)
+    system.solve(value)
     return [value[:, first[k] : first[k + 1]] for k in range(len(terms))]
 
 
@@ -216,7 +186,7 @@ class _System:
     rate: NDArray[np.float64]
     scale: NDArray[np.float64]
 
-    def solve(self, value: NDArray[np.float64], is_tec: NDArray[np.bool_]) -> None:
+    def solve(self, value: NDArray[np.float64]) -> None:
         """Into `value` [antenna, unknown], unknown after unknown: what is told together with known ones only; a delay
         and a TEC together; of others that which most bins have is 0."""
         open_ones = np.zeros(value.shape[1], bool)
@@ -230,13 +200,6 @@ class _System:
             if len(single):
                 self._leave(single, value)
                 open_ones[single] = False
-                continue
-            pair = self._pair(count, open_ones, is_tec)
-            if pair is not None:
-                at, spectrum, rates = pair
-                value[:, at] = [search_delay_and_tec(one, rates, any_phase=False) for one in spectrum]
-                self._leave(at, value)
-                open_ones[at] = False
                 continue
             open_ones[np.argmax(np.bincount(self.column[is_open], minlength=len(open_ones)))] = False
 
@@ -253,22 +216,6 @@ class _System:
         value = np.where(rate < 0, np.conj(value), value)
         rate, value = _of_equal(np.abs(rate)[None], value, self.scale[[unknown]])
         return _least(value, rate[0], search_turns(value, rate[0]))
-
-    def _pair(self, count, open_ones, is_tec):
-        """(delay and TEC, [antenna, place], rates [2, place]) of the first that bins tell by themselves."""
-        own = open_ones[self.column] & (count[self.row] == 2)
-        order = np.lexsort((is_tec[self.column[own]], self.row[own]))
-        row, column, rate = (x[own][order].reshape(-1, 2) for x in (self.row, self.column, self.rate))
-        good = ~is_tec[column[:, 0]] & is_tec[column[:, 1]]
-        if not good.any():
-            return None
-        at = column[good][0]
-        own = (column == at).all(axis=1)
-        rate, value = rate[own], self.left[:, row[own, 0]]
-        value = np.where(rate[:, 0] < 0, np.conj(value), value)
-        rates = (rate * np.where(rate[:, :1] < 0, -1, 1)).T
-        rates, value = _of_equal(rates, value, self.scale[at])
-        return at, value, rates
 
 
 def _least(value: NDArray[np.complex128], rate: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:

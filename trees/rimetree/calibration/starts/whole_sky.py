@@ -57,7 +57,8 @@ class WholeSkySearch:
         self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
         self._single = ([] if self._pair else searched[:1]) + ([] if self._gains else phases[:1])
         # Gains find their phases in turns, but not beside what is searched for, or where feeds mix.
-        beside = self._band or any(term.kind.name in ("full", "leakage") for term in whole)
+        of_pair = self.any_phase and self._pair
+        beside = self._band or of_pair or any(term.kind.name in ("full", "leakage") for term in whole)
         chain = [term for term in whole if term in of_antennas or term in searched]
         among = any(term in searched or term in phases or term in of_antennas[1:] for term in chain)
         all_hands = len(plan.group.correlations) == 4
