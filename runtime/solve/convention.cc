@@ -28,7 +28,8 @@ bool same_tiles(const SolvableParm& a, const SolvableParm& b) {
          a.frequency_tile == b.frequency_tile;
 }
 
-/// By Parm: complex numbers of two Parms, and real ones that are made complex, are factors; others are added.
+/// By Parm: complex numbers of two Parms, and real or imaginary ones that are made complex, are factors; others are
+/// added.
 std::vector<Part> parts_of(const Forest& forest, const Problem& problem) {
   std::vector<Part> parts(problem.parms.size());
   for (int node = 0; node < static_cast<int>(forest.size()); ++node) {
@@ -36,7 +37,11 @@ std::vector<Part> parts_of(const Forest& forest, const Problem& problem) {
     const std::span<const int> children = forest.children(node);
     const int re = problem.parm_of_node[static_cast<std::size_t>(children[0])],
               im = problem.parm_of_node[static_cast<std::size_t>(children[1])];
-    if (re < 0 || re == im) continue;
+    if (re == im) continue;
+    if (re < 0) {
+      if (im >= 0 && is_zero(forest, children[0])) parts[static_cast<std::size_t>(im)].factor = true;
+      continue;
+    }
     if (im < 0 && is_zero(forest, children[1])) parts[static_cast<std::size_t>(re)].factor = true;
     if (im < 0 || !same_tiles(problem.parms[static_cast<std::size_t>(re)], problem.parms[static_cast<std::size_t>(im)]))
       continue;

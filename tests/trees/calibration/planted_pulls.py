@@ -24,6 +24,17 @@ POLARISED = rt.sky.SkyModel(
         rt.sky.Source("c", 0.927, -0.489, (30.0, 5.0, 15.0, -12.0)),
     ]
 )
+#: Three sources of each patch are polarised in ways of their own, so that no turn of matrices leaves all as they are.
+POLARISED_PATCHES = rt.sky.SkyModel(
+    [
+        rt.sky.Source("a", 0.93, -0.485, (60.0, 20.0, -30.0, 10.0), patch="middle"),
+        rt.sky.Source("b", 0.933, -0.483, (35.0, -15.0, 12.0, 8.0), patch="middle"),
+        rt.sky.Source("c", 0.931, -0.487, (30.0, 5.0, 15.0, -12.0), patch="middle"),
+        rt.sky.Source("d", 0.96, -0.468, (40.0, 15.0, 15.0, -12.0), patch="side"),
+        rt.sky.Source("e", 0.957, -0.466, (25.0, -10.0, -12.0, 5.0), patch="side"),
+        rt.sky.Source("f", 0.958, -0.469, (30.0, -5.0, 10.0, 12.0), patch="side"),
+    ]
+)
 
 
 def observed(path, observe, product, sky=SKY, of_patch=None, seed=0, slot_s=10.0):

@@ -13,6 +13,7 @@ from planted_pulls import (
     PATCHES,
     PATCHES_SLOT_S,
     POLARISED,
+    POLARISED_PATCHES,
     SLOTS,
     normalised,
     observed,
@@ -38,13 +39,13 @@ def solved(tmp_path, observe):
     return solve
 
 
-def assert_within_errors(*of_terms):
-    """Each quantity of each term by itself, and all together."""
+def assert_within_errors(*of_terms, each=0.3):
+    """Each quantity of each term by itself (`each`: how far from 1), and all together."""
     every = {name: values for found in of_terms for name, values in found.items()}
     means = {name: np.mean(values**2) for name, values in every.items()}
     together = np.mean(np.concatenate(list(every.values())) ** 2)
     assert together == pytest.approx(1, abs=0.1), means
-    assert all(mean == pytest.approx(1, abs=0.3) for mean in means.values()), means
+    assert all(mean == pytest.approx(1, abs=each) for mean in means.values()), means
 
 
 def random_gains(rng, n_time, n_freq, n_feed=2):
@@ -106,18 +107,9 @@ def test_bandpasses_of_patches_and_gains_of_the_whole_sky(solved):
     )
 
 
-def test_delay_bandpass_and_gain(solved):
-    intervals = 20
-    rng = np.random.default_rng(4)
-    b, g = gains(rng, intervals, CHANNELS, phase=0.5), random_gains(rng, SLOTS * intervals, 1)
-    delay_s = rng.uniform(-100e-9, 100e-9, (N_ANTENNA, intervals, 1, 2))
-    delay_s[0] = 0
-    frequency = 1.3e9 + 2e6 * (np.arange(CHANNELS) - (CHANNELS - 1) / 2)
-    turned = np.exp(2j * np.pi * frequency[:, None] * delay_s)
-    lines = [f"K: delay, {SLOTS}slots", f"B: {BANDPASS}", f"G: {GAIN}"]
-    report, found = solved(lines, diagonal(slots(turned * b) * g))
-    assert report.normalised == ["B"]
-    # Weighted lines are taken out of the phases of the bandpass.
+def without_lines(b, frequency):
+    """(what is left, what goes to the gain, what goes to the delay in s) of bandpasses: weighted lines are taken out of
+    their phases."""
     amplitude = np.abs(b)
     offset = np.broadcast_to((frequency - 1.3e9)[:, None], amplitude.shape)
     centre = (amplitude * offset).sum(axis=2, keepdims=True) / amplitude.sum(axis=2, keepdims=True)
@@ -127,14 +119,37 @@ def test_delay_bandpass_and_gain(solved):
     constant = (amplitude * phase).sum(axis=2, keepdims=True) / amplitude.sum(axis=2, keepdims=True) - slope * centre
     mean = amplitude.mean(axis=2, keepdims=True)
     left = b / mean * np.exp(-1j * (constant + slope * offset))
-    taken = mean * np.exp(1j * (constant - slope * 1.3e9))
-    wanted = np.moveaxis(delay_s + slope / (2 * np.pi), 0, 2)
-    clock, sigma = (x["clock"][:, :, 1:, 0] for x in (found["K"].value, found["K"].sigma))
-    assert_within_errors(
-        {"K clock": ((clock - wanted[:, :, 1:]) / sigma).ravel()},
-        pulls(found["B"], left),
-        pulls(found["G"], g * slots(taken)),
-    )
+    return left, mean * np.exp(1j * (constant - slope * 1.3e9)), slope / (2 * np.pi)
+
+
+@pytest.mark.parametrize("per", ["", ", per patch"])
+def test_delay_bandpass_and_gain(solved, per):
+    intervals = 2 if per else 20  # a search for delays of patches beside bandpasses takes seconds
+    rng = np.random.default_rng(4)
+    patches = PATCHES.patches if per else [""]
+    frequency = 1.3e9 + 2e6 * (np.arange(CHANNELS) - (CHANNELS - 1) / 2)
+    delay_s, b, g, of_patch = {}, {}, {}, {}
+    for p in patches:
+        b[p], g[p] = gains(rng, intervals, CHANNELS, phase=0.5), random_gains(rng, SLOTS * intervals, 1)
+        delay_s[p] = rng.uniform(-100e-9, 100e-9, (N_ANTENNA, intervals, 1, 2))
+        delay_s[p][0] = 0
+        turned = np.exp(2j * np.pi * frequency[:, None] * delay_s[p])
+        of_patch[p] = diagonal(slots(turned * b[p]) * g[p])
+    lines = [f"K: delay, {SLOTS}slots{per}", f"B: {BANDPASS}{per}", f"G: {GAIN}{per}"]
+    report, found = solved(lines, *([unit_matrices(intervals), PATCHES, of_patch] if per else [of_patch[""]]))
+    assert report.normalised == ["B"]
+    of_terms = []
+    for p in patches:
+        left, taken, more_s = without_lines(b[p], frequency)
+        at = found["K"].directions.index(p)
+        wanted = np.moveaxis(delay_s[p] + more_s, 0, 2)
+        clock, sigma = (x["clock"][:, :, 1:, at] for x in (found["K"].value, found["K"].sigma))
+        of_terms += [
+            {f"K clock {at}": ((clock - wanted[:, :, 1:]) / sigma).ravel()},
+            pulls(found["B"], left, at),
+            pulls(found["G"], g[p] * slots(taken), at),
+        ]
+    assert_within_errors(*of_terms, each=0.6 if per else 0.3)
 
 
 @pytest.mark.parametrize("per", ["", ", per patch"])
@@ -196,3 +211,37 @@ def test_gain_and_full_matrix(solved, order, channels):
     _, taken = normalised(np.diagonal(f, axis1=-2, axis2=-1), axis=2)
     left = f / (taken[..., None] if order == "GF" else taken[..., None, :])
     assert_within_errors(pulls(found["G"], g * slots(taken)), pulls(found["F"], elements(left)))
+
+
+def test_gains_of_the_whole_sky_and_leakages_of_patches(solved):
+    intervals = 40
+    rng = np.random.default_rng(8)
+    g, d = random_gains(rng, SLOTS * intervals, 1), {p: leakages(rng, intervals) for p in POLARISED_PATCHES.patches}
+    lines = [f"G: {GAIN}", f"D: leakage, {SLOTS}slots, per patch"]
+    of_patch = {p: slots(d[p]) for p in d}
+    report, found = solved(lines, diagonal(g), POLARISED_PATCHES, of_patch)
+    assert not report.normalised
+    each = [pulls(found["D"], elements(d[p]), found["D"].directions.index(p)) for p in d]
+    assert_within_errors(pulls(found["G"], g), *each)
+
+
+def test_gain_and_full_matrix_of_each_patch(solved):
+    intervals = 15
+    rng = np.random.default_rng(9)
+    g, f = {}, {}
+    for p in POLARISED_PATCHES.patches:
+        g[p] = random_gains(rng, SLOTS * intervals, 1)
+        f[p] = leakages(rng, intervals) + diagonal(random_gains(rng, intervals, 1)) - np.eye(2)
+    of_patch = {p: diagonal(g[p]) @ slots(f[p]) for p in g}
+    lines = [f"G: {GAIN}, per patch", f"F: full, {SLOTS}slots, per patch"]
+    report, found = solved(lines, unit_matrices(intervals), POLARISED_PATCHES, of_patch)
+    assert report.normalised == ["F"]
+    of_terms = []
+    for p in g:
+        _, taken = normalised(np.diagonal(f[p], axis1=-2, axis2=-1), axis=2)
+        at = found["F"].directions.index(p)
+        of_terms += [
+            pulls(found["G"], g[p] * slots(taken), at),
+            pulls(found["F"], elements(f[p] / taken[..., None]), at),
+        ]
+    assert_within_errors(*of_terms)

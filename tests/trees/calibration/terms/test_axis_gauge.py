@@ -155,3 +155,50 @@ def test_where_nothing_is_open():
     assert open_axis(full, [full], Polarisation("crossed", True, (0.0, 1.0, 0.0))) is None  # held as a triangle
     assert open_axis(full, [full], Polarisation("crossed", False, None)) is None
     assert open_axis(full, [full], Polarisation("parallel", False, (1.0, 0.0, 0.0))) is None  # feeds: phases are held
+
+
+PATCHES = rt.sky.SkyModel(
+    [
+        *(rt.sky.Source(f"a{k}", 0.93 + 0.003 * k, -0.485, stokes, patch="a") for k, stokes in enumerate(SKIES["two"])),
+        *(rt.sky.Source(f"b{k}", 0.96, -0.468 + 0.003 * k, stokes, patch="b") for k, stokes in enumerate(SKIES["all"])),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("gain", "full", "sky"),
+    [
+        ("G: diag, 1slot", "F: full", sky_of(*SKIES["two"])),
+        ("G: diag, 1slot", "F: full", sky_of(*SKIES["V"])),
+        ("G: diag, 1slot", "F: full, per patch", PATCHES),
+        ("G: diag, 1slot, per patch", "F: full, per patch", PATCHES),
+    ],
+)
+def test_gains_around_matrices_that_may_be_turned(fitted, gain, full, sky):
+    """Nothing of these chains could be used: all was ambiguous, as what is held of a turn was 0 but for rounding."""
+    directions = sky.patches or [""]
+    of_slots = {name: matrices(N_TIME, 1, seed=k, size=0.2) * np.eye(2) for k, name in enumerate(directions)}
+    constant = {name: matrices(1, 1, seed=k + 5, size=0.2) for k, name in enumerate(directions)}
+    nothing = np.broadcast_to(np.eye(2), of_slots[directions[0]].shape)
+    if "patch" not in gain:
+        of_slots = dict.fromkeys(directions, of_slots[directions[0]])
+    products = {name: of_slots[name] @ constant[name] for name in directions}
+    if sky.patches:
+        report = fitted([gain, full], sky, lambda a: nothing[a], lambda a, name: products[name][a], noise_jy=1e-3)
+    else:
+        report = fitted([gain, full], sky, lambda a: products[""][a], noise_jy=1e-3)
+    assert report.converged == report.solves == 1 and not report.flagged and report.normalised == ["F"]
+    assert report.noise_ratio == pytest.approx(1e-3, rel=0.1)
+    (found,) = report.solutions
+    for name in directions:
+        gains = [
+            found.jones(f"ANT-{a}", found["G"].time_s, np.array([1.3e9]), direction=name or None)[0] for a in range(7)
+        ]
+        # One turn of all antennas in each slot, which leaves the brightnesses as they are.
+        turns = np.linalg.inv(products[name]) @ gains
+        np.testing.assert_allclose(turns, np.broadcast_to(turns[0], turns.shape), atol=1e-3)
+        for source in sky.select(patches=[name]) if name else sky:
+            i, q, u, v = np.array(source.stokes_jy) / source.stokes_jy[0]
+            b = np.array([[i + q, u + 1j * v], [u - 1j * v, i - q]])
+            turned = turns[0] @ b @ np.conj(np.swapaxes(turns[0], -1, -2))
+            np.testing.assert_allclose(turned, np.broadcast_to(b, turned.shape), atol=1e-3)

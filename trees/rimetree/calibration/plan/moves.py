@@ -17,6 +17,9 @@ from .solve_trees import SolveTree
 Tables = dict[str, dict[str, NDArray]]
 
 
+_ROUNDING = 1e-12  # of elements of matrices that are near the unit matrix
+
+
 class Moves:
     """`values`: {name of a Parm: what it was moved to}, of terms that exchange matrices (`full_chains`) and of matrices
     that are turned around an axis (`axis_gauge`)."""
@@ -54,8 +57,11 @@ class Moves:
                 continue
             starts = {one.node: np.full(shape, one.start) for one in own}
             values = {node: starts[node] if value is None else value for node, value in known.items()}
-            self.values |= turned_to_axis(own, values, axis, reference)
-            self._held |= held_by_axis(own, axis, reference)
+            turned, held = turned_to_axis(own, values, axis, reference), held_by_axis(own, axis, reference)
+            for node in held:  # a part that is held is none of a complex number only where it is 0
+                turned[node][np.abs(turned[node]) < _ROUNDING] = 0.0
+            self.values |= turned
+            self._held |= held
 
     def is_held(self, node: str) -> bool:
         """Whether a Parm keeps what it was turned to."""

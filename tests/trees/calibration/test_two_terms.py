@@ -1,0 +1,81 @@
+"""A bandpass and a gain together explain data no worse than one of them does, and every antenna that has data has both:
+on sets that are as ragged as those that telescopes write."""
+
+import numpy as np
+import pytest
+from planted_chains import CENTRE, SKY
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, parse_terms
+
+N_TIME, N_CHANNEL = 8, 12
+
+
+def none(rng, pairs):
+    return np.zeros((len(pairs), N_TIME, N_CHANNEL), bool)
+
+
+def few_rows(rng, pairs):
+    """3 to 21 baselines in a slot, as of antennas that arrive one after the other."""
+    flag = none(rng, pairs)
+    for t in range(N_TIME):
+        flag[rng.permutation(len(pairs))[max(3, 3 * t) :], t] = True
+    return flag
+
+
+def channels_and_baselines(rng, pairs):
+    """A third of the channels, in blocks, and single data; 14 of 21 baselines."""
+    flag = rng.random((len(pairs), N_TIME, N_CHANNEL)) < 0.1
+    flag[:, :, [0, 1, 6, 11]] = True
+    flag[[(q - p) % 7 in (3, 4) for p, q in pairs]] = True
+    return flag
+
+
+def an_antenna_now_and_then(rng, pairs):
+    """One antenna has two slots, another half of the channels."""
+    flag = none(rng, pairs)
+    of = np.array(pairs)
+    flag[(of == 2).any(axis=1), 2:] = True
+    flag[(of == 5).any(axis=1), :, ::2] = True
+    return flag
+
+
+@pytest.mark.parametrize("flags", [none, few_rows, channels_and_baselines, an_antenna_now_and_then])
+@pytest.mark.parametrize("dead", [False, True], ids=["", "dead"])
+def test_no_worse_than_one_term_and_each_antenna_has_both(tmp_path, observe, flags, dead):
+    """`dead`: an antenna that has data, but no signal."""
+    path, rng = str(tmp_path / "a.ms"), np.random.default_rng(2)
+    bands = rt.ms.Band.regular(1.3e9, 24e6, N_CHANNEL)
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * N_TIME, integration_s=10.0, bands=bands)
+    band, gain = (
+        rng.uniform(0.6, 1.4, (7, *shape, 2)) * np.exp(1j * rng.uniform(-1, 1, (7, *shape, 2)))
+        for shape in ((1, N_CHANNEL), (N_TIME, 1))
+    )
+    size = np.where(np.arange(7) == 3, 1e-3 if dead else 1.0, 1.0)
+
+    def seen(antenna, patch, time_s, frequency_hz):
+        own = size[antenna] * band[antenna] * gain[antenna] if patch is None else np.ones((N_TIME, N_CHANNEL, 2))
+        return own[..., None] * np.eye(2)
+
+    flag = flags(rng, rt.ms.baselines(path))
+    observe(path, SKY, CENTRE, seen, noise_jy=1.0, flag=flag)
+    left = {}
+    for terms in (["B: diag, 1chan"], ["G: diag, 1slot"], ["B: diag, 1chan", "G: diag, 1slot"]):
+        options = CalibrationOptions(overwrite=True, reference="ANT-0")
+        report = calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "s.h5", options)
+        assert report.converged + report.statuses.get("no equations", 0) == report.solves
+        left["".join(term[0] for term in terms)] = sum(chunk.chi_square[-1] for chunk in report.chunks)
+    assert left["BG"] < 1.001 * min(left["B"], left["G"])
+    assert report.noise_ratio == pytest.approx(1, abs=0.05)
+    pairs = np.array(rt.ms.baselines(path))
+    for antenna in range(7):
+        own = ~flag[(pairs == antenna).any(axis=1)]
+        for name, along in (("B", 1), ("G", 2)):
+            term = report.solutions[0][name]
+            good = ~term.flag[:, :, antenna, 0].any(axis=-1).ravel()
+            # Four baselines of an interval, at any time or in any channel, tell its number from those of others.
+            enough = own.any(axis=along).sum(axis=0) >= 4
+            assert enough.any() and good[enough].all(), (antenna, name)
+            values = np.array([term.value[quantity][:, :, antenna, 0].reshape(-1, 2) for quantity in term.value])
+            assert np.isfinite(values[:, good]).all()
