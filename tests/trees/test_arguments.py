@@ -166,6 +166,7 @@ def calls(tmp_path_factory):
         "sky.detect": (sky.detect, {"text": "", "file": "a"}),
         "sky.read": (sky.read, {"path": text, "format": "bbs", "skip_unsupported": False}),
         "sky.write": (sky.write, {"model": model, "path": text, "format": "bbs"}),
+        "sky.format_to_write": (sky.format_to_write, {"path": text}),
         "telescopes.Telescope": (telescopes.Telescope, vars(telescope)),
         "telescopes.get": (telescopes.get, {"name": "vla"}),
         "telescopes.read": (telescopes.read, {"path": "none.csv"}),

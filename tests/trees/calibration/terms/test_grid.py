@@ -57,10 +57,22 @@ def test_jitter_does_not_move_slots_into_other_intervals():
     assert [len(chunk.slot_s) for chunk in chunks] == [6] * 10
 
 
-def test_gaps_make_no_empty_intervals():
-    slots = np.concatenate([np.arange(0, 40, 10.0), np.arange(1000, 1030, 10.0)])
-    chunks = chunks_of(slots, 10.0, [parse_term("A: diag, 60s")])
-    assert [len(chunk.slot_s) for chunk in chunks] == [4, 2, 1]
+@pytest.mark.parametrize(
+    ("interval", "counts"), [("60s", [4, 5]), ("20s", [2, 2, 2, 2, 1]), ("3slots", [3, 1, 3, 2]), ("9slots", [4, 5])]
+)
+def test_intervals_begin_anew_after_a_gap_that_is_longer_than_they_are(interval, counts):
+    """As where a field is left and returned to: one interval had held slots of two scans."""
+    slots = np.concatenate([np.arange(0, 40, 10.0), np.arange(1000, 1050, 10.0)])
+    assert [len(chunk.slot_s) for chunk in chunks_of(slots, 10.0, [parse_term(f"A: diag, {interval}")])] == counts
+    (whole,) = chunks_of(slots, 10.0, [parse_term("A: diag"), parse_term(f"B: diag, {interval}")])
+    assert times_of(whole, "B") == counts
+
+
+def test_intervals_count_on_over_gaps_that_are_shorter_than_they_are():
+    """And slots that are missing here and there move none."""
+    slots = 5e9 + 10.0 * np.array([0, 1, 3, 4, 8, 9, 10, 11])
+    assert [len(c.slot_s) for c in chunks_of(slots, 10.0, [parse_term("A: diag, 50s")])] == [4, 2, 2]
+    assert [len(c.slot_s) for c in chunks_of(slots, 10.0, [parse_term("A: diag, 3slots")])] == [3, 3, 2]
 
 
 @pytest.mark.parametrize("descending", [False, True])

@@ -54,21 +54,22 @@ def chunks_of(
 
     A chunk is one solution interval of the term with the longest, or several that together have at most `most_slots`
     (and are not more than an eighth of all, so that progress is seen; with so many `groups` of which chunks are seen,
-    that much less); intervals of the others are counted from where it begins, so that none reaches over its end. Where
-    the field was left and returned to, an interval given in seconds counts on over the gap, but no interval is made
-    where there are no slots. `scan`: the SCAN_NUMBER of each slot.
+    that much less); intervals of the others are counted from where it begins, so that none reaches over its end. After
+    a gap that is longer than an interval of slots or seconds the next one begins with the first slot, as where a field
+    was left and returned to; over shorter gaps they count on. `scan`: the SCAN_NUMBER of each slot.
     """
     order = np.argsort(np.asarray(slot_s, dtype=float), kind="stable")
     slots = np.asarray(slot_s, dtype=float)[order]
     scans = np.zeros(len(slots), dtype=int) if scan is None else np.asarray(scan, dtype=int)[order]
-    longest = [_labels(slots, scans, slot_width_s, term.time) for term in terms]
+    step_s = float(np.median(np.diff(slots))) if len(slots) > 1 else slot_width_s
+    longest = [_labels(slots, scans, step_s, term.time) for term in terms]
     chunk_of = min(longest, key=lambda labels: len(np.unique(labels)))
     chunks, least = [], math.ceil(_LEAST_CHUNKS / groups)
     for some in _side_by_side([np.flatnonzero(chunk_of == label) for label in np.unique(chunk_of)], most_slots, least):
         own = np.concatenate(some)
         times = {}
         for term in terms:
-            parts = [_labels(slots[one], scans[one], slot_width_s, term.time) for one in some]
+            parts = [_labels(slots[one], scans[one], step_s, term.time) for one in some]
             times[term.name] = _axis(slots[own], slot_width_s, _counted_on(parts))
         chunks.append(Chunk(slots[own], times))
     return chunks
@@ -142,18 +143,22 @@ def channels_of(frequency_hz: Sequence[float], width_hz: Sequence[float], interv
     return _axis(frequency[order], width[order], labels)
 
 
-def _labels(
-    slots: Float64Array, scans: NDArray[np.intp], slot_width_s: float, interval: Interval | None
-) -> NDArray[np.intp]:
-    """The number of the interval that each of the ascending slots is in."""
+def _labels(slots: Float64Array, scans: NDArray[np.intp], step_s: float, interval: Interval | None) -> NDArray[np.intp]:
+    """The number of the interval that each of the ascending slots is in; `step_s`: from one slot to the next."""
     if interval is None:
         return np.zeros(len(slots), dtype=int)
-    if interval.count is not None:
-        return np.arange(len(slots)) // interval.count
     if interval.scans is not None:  # a number that returns later is another scan
         return np.cumsum(np.diff(scans, prepend=scans[:1]) != 0) // interval.scans
+    length_s = step_s * interval.count if interval.count is not None else interval.quantity
+    gaps = np.flatnonzero(np.diff(slots) - step_s > length_s + 1e-3 * step_s) + 1
+    return _counted_on([_labels_of_stretch(one, step_s, interval) for one in np.split(slots, gaps)])
+
+
+def _labels_of_stretch(slots: Float64Array, step_s: float, interval: Interval) -> NDArray[np.intp]:
+    if interval.count is not None:
+        return np.arange(len(slots)) // interval.count
     # Counted from the beginning of the first slot: TIME jitters, and slots need not fit into the interval.
-    return np.floor((slots - slots[0]) / interval.quantity + 1e-3 * slot_width_s / interval.quantity).astype(int)
+    return np.floor((slots - slots[0]) / interval.quantity + 1e-3 * step_s / interval.quantity).astype(int)
 
 
 def _axis(centres: Float64Array, width: Float64Array | float, labels: NDArray[np.intp]) -> Axis:
