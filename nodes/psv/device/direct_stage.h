@@ -90,10 +90,11 @@ RT_HD void stage_phasor(const DeviceRun& run, const Seed<double>& from, double a
   stage_outer(square(square(square(from.half_step))), run.n_tile, to.outer, pair);
 }
 
-/// Over 1, 3, 5 and 7 units. Each is the product of two rotations at most, so that rounding errors do not add up.
+/// Over 1, 3, 5 and 7 units, from those over 1, 4 and 8. Each is the product of two rotations at most, so that rounding
+/// errors do not add up.
 template <int kPairs>
-RT_HD void stage_odd(std::uint32_t unit, PairedComplex<float> (*to)[kPairs], int pair) {
-  const Complex<float> one = turn_of(unit), four = turn_of(4 * unit), eight = turn_of(8 * unit);
+RT_HD void stage_odd(Complex<float> one, Complex<float> four, Complex<float> eight, PairedComplex<float> (*to)[kPairs],
+                     int pair) {
   to[0][pair] = one;
   to[1][pair] = four * conj(one);
   to[2][pair] = four * one;
@@ -105,8 +106,9 @@ RT_HD void stage_phasor(const DeviceRun& run, const Seed<float>& from, double am
                         Staged<float, kGeneral>& to) {
   to.middle[pair] = (static_cast<float>(amplitude) + from.finite) * turn_of(from.middle);
   const std::uint32_t half_step = from.half_step, half_tile = 8 * half_step;
-  stage_odd(half_step, to.inner, pair);
-  if (run.n_tile % 2 == 0) return stage_odd(half_tile, to.outer, pair);
+  const Complex<float> eight = turn_of(half_tile);
+  stage_odd(turn_of(half_step), turn_of(4 * half_step), eight, to.inner, pair);
+  if (run.n_tile % 2 == 0) return stage_odd(eight, turn_of(4 * half_tile), turn_of(8 * half_tile), to.outer, pair);
   for (int j = 0; 2 * j < run.n_tile; ++j) to.outer[j][pair] = turn_of(2 * static_cast<std::uint32_t>(j) * half_tile);
 }
 

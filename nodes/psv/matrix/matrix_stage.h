@@ -28,7 +28,9 @@ struct MatrixTerm {
 };
 template <class T>
 RT_HD MatrixTerm term_of(const MatrixJob<T>& job, std::int32_t term) {
-  const std::int32_t nodes = job.n_time_node * job.n_frequency_node, node = term % nodes;
+  const std::int32_t nodes = job.n_time_node * job.n_frequency_node;
+  if (nodes == 1) return {term, 0, 0};  // divisions are slow
+  const std::int32_t node = term % nodes;
   return {term / nodes, node / job.n_frequency_node, node % job.n_frequency_node};
 }
 
@@ -125,24 +127,35 @@ RT_HD void stage_matrix(const MatrixJob<T>& job, const MatrixTile& tile, const D
   }
 }
 
-/// What thread `thread` stages of the terms from `first_term` on.
-template <class T, class Shape, int kPlanes>
-RT_HD void stage(const MatrixJob<T>& job, const MatrixBlock& place, int thread, std::int32_t first_term,
-                 MatrixStaged<T, Shape, kPlanes>& to) {
+/// The phasors that thread `thread` stages of the terms from `first_term` on.
+template <bool kJones, class T, class Shape, int kPlanes>
+RT_HD void stage_phasors(const MatrixJob<T>& job, const MatrixBlock& place, int thread, std::int32_t first_term,
+                         MatrixStaged<T, Shape, kPlanes>& to) {
+  constexpr int kPerAntenna = kJones ? 2 : 1, kEntries = Shape::kTile / kPerAntenna,
+                kTerms = Shape::kDepth / kPerAntenna;
   const MatrixTile& tile = job.tile[place.tile];
   const DeviceRun& run = job.run[place.run];
-  const int per_antenna = job.with_jones() ? 2 : 1;
-  const int entries = Shape::kTile / per_antenna, terms = Shape::kDepth / per_antenna;
   // Antennas side by side, so that threads write without conflict.
-  for (int i = thread; i < 2 * entries * terms; i += Shape::kThreads) {
-    const int entry = i % entries, term = i / entries % terms, side = i / entries / terms;
+  for (int i = thread; i < 2 * kEntries * kTerms; i += Shape::kThreads) {
+    const int entry = i % kEntries, term = i / kEntries % kTerms, side = i / kEntries / kTerms;
     if (side == kRightSide && tile.diagonal) break;
-    if (job.with_jones())
-      stage_matrix(job, tile, run, side, entry, first_term + term, per_antenna * term, to);
+    if constexpr (kJones)
+      stage_matrix(job, tile, run, side, entry, first_term + term, kPerAntenna * term, to);
     else
       stage_antenna(job, tile, run, side, entry, first_term + term, term, to);
   }
+}
+
+/// The same, and the weights of several planes.
+template <class T, class Shape, int kPlanes>
+RT_HD void stage(const MatrixJob<T>& job, const MatrixBlock& place, int thread, std::int32_t first_term,
+                 MatrixStaged<T, Shape, kPlanes>& to) {
+  if constexpr (kPlanes == 1) {
+    if (job.with_jones()) return stage_phasors<true>(job, place, thread, first_term, to);
+  }
+  stage_phasors<false>(job, place, thread, first_term, to);
   if constexpr (kPlanes > 1) {
+    const DeviceRun& run = job.run[place.run];
     for (int i = thread; i < Shape::kChannels * kPlanes * Shape::kDepth; i += Shape::kThreads) {
       const int term = i % Shape::kDepth, plane = i / Shape::kDepth % kPlanes, c = i / Shape::kDepth / kPlanes;
       const int channel = job.n_weight_channel > 1 && c < run.count ? run.first + c : 0;
