@@ -1,8 +1,10 @@
-"""What any gains of antennas, others in each bin, leave of data: what chains of diagonal terms can leave at best."""
+"""What any gains of antennas, others in each bin, leave of data: what chains of diagonal terms can leave at best; and
+amplitudes of gains of which phases are known."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,3 +38,30 @@ def floor_of_gains(sums: Coherence, phase: NDArray[np.float64]) -> tuple[float, 
         return math.nan, 0
     count = int(freedom[own].sum())
     return float(left.sum(axis=0)[own].sum() / count), count
+
+
+def with_amplitudes(
+    sums: Coherence, phasors: NDArray[np.complex128], cells: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
+) -> NDArray[np.complex128]:
+    """Phasors [antenna, time, freq, feed] times amplitudes that are the same where no term has another interval, found
+    in turns as gains of bins are. `cells`: of each term, the interval of each bin in time and in frequency. `sums`: of
+    one part."""
+    at_time, at_frequency = (
+        np.unique(np.stack([own[axis] for own in cells]), axis=1, return_inverse=True)[1].ravel() for axis in (0, 1)
+    )
+    p, q = sums.baselines.T
+    there = (sums.product[..., :2, 0] * np.conj(phasors[p]) * phasors[q]).real
+
+    def of_cells(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = np.zeros((len(values), at_time.max() + 1, at_frequency.max() + 1, 2))
+        np.add.at(total, (slice(None), at_time[:, None], at_frequency), values)
+        return sums.matrix(total.astype(complex)).real
+
+    product, power = of_cells(np.maximum(there, 0.0)), of_cells(sums.power[..., :2, 0, 0].real)
+    size = product.sum(axis=(-2, -1), keepdims=True)[..., 0] / np.maximum(power.sum(axis=(-2, -1))[..., None], 1e-300)
+    amplitude = np.sqrt(size) * np.ones(product.shape[:-1])
+    for _ in range(_ROUNDS):
+        below = (power @ (amplitude**2)[..., None])[..., 0]
+        best = (product @ amplitude[..., None])[..., 0] / np.where(below > 0, below, 1.0)
+        amplitude = 0.5 * (amplitude + np.where(below > 0, best, 0.0))
+    return phasors * np.moveaxis(amplitude, -1, 0)[:, at_time][:, :, at_frequency]

@@ -8,10 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..terms.terms import Term
-from .diagonal_gains import on_baselines
 from .fringe import phase_rate, search, searches
 from .interval_search import IntervalSearch
-from .rotations_inside_gains import continued, double_angles, feed_ratios, of_one_sign, polarisations
+from .rotations_inside_gains import (
+    continued,
+    double_angles,
+    of_one_sign,
+    of_one_sign_along_frequency,
+    polarisations,
+)
 
 _POLARISED = 1e-9  # of the power of a model: less in its crossed hands is rounding
 
@@ -25,8 +30,8 @@ def search_rotation_inside_gains(intervals: IntervalSearch, term, sums, chunk, b
     if term.kind.name == "rotation":
         cells = at_time[:, None] * n_freq + at_frequency
         turned = double_angles(sums, cells, intervals.reference)
-        signed = of_one_sign(sums, turned[:, None], cells)
-        found[0] = np.angle(signed).reshape(found.shape[1:]) / 2
+        turned = of_one_sign_along_frequency(sums, turned.reshape(found.shape[1:]), (at_time, at_frequency))
+        found[0] = np.angle(of_one_sign(sums, turned, cells)) / 2
         return found
     channels = np.arange(len(sums.frequency_hz))
     cells = at_time[:, None] * len(channels) + channels
@@ -39,32 +44,11 @@ def search_rotation_inside_gains(intervals: IntervalSearch, term, sums, chunk, b
     return found
 
 
-def gains_outside(
-    intervals: IntervalSearch, term, others, rotation, values, sums, chunk, bins
-) -> NDArray[np.complex128]:
-    """[element, time, freq, antenna] gains of a term that stands outside a rotation of known values, beside others
-    [antenna, time, freq, feed]; amplitudes are the same for all antennas. `sums`: of `Hands.INTENSITY`."""
-    turned = intervals.phasors(rotation, values, sums, chunk, bins)[..., 0]  # exp(i chi) [antenna, time, freq]
-    cosine, around = on_baselines(turned, sums).real[..., None], on_baselines(others, sums)
-    parallel = sums.product[..., :2, 0] * cosine * np.conj(around)
-    cells = intervals.cells(term, chunk, bins, sums)
-    shape = (*intervals.intervals_of(term, chunk), len(sums.antennas))
-    feeds = [sums.matrix(parallel[..., feed])[None] for feed in (0, 1)]
-    phase = intervals.phases(feeds if len(term.elements) == 2 else [sum(feeds)], cells, shape)
-    if len(phase) == 2:
-        seen = feed_ratios(sums, turned**2) * others[..., 0] * np.conj(others[..., 1])
-        ratio = np.zeros(shape, complex)
-        np.add.at(ratio, (cells[0][:, None], cells[1][None, :]), np.moveaxis(seen, 0, -1))
-        phase[1] += np.angle((ratio * np.exp(1j * (phase[0] - phase[1]))).sum(axis=2))[..., None]
-    power = sums.power[..., :2, 0, 0].real * (cosine * np.abs(around)) ** 2
-    size, power = (x.sum(axis=(0, 1, 2)).reshape(len(phase), -1).sum(axis=1) for x in (np.abs(parallel), power))
-    return np.sqrt(size / np.where(power > 0, power, 1.0))[:, None, None, None] * np.exp(1j * phase)
-
-
 def common_inside_gains(
     intervals: IntervalSearch, term, values, gains, sums, chunk, bins
-) -> tuple[float, NDArray[np.float64]]:
-    """(sign of all values, [time, freq] what all antennas are turned by besides), as a polarised sky tells.
+) -> list[tuple[float, NDArray[np.float64]]]:
+    """[(sign of all values, [time, freq] what all antennas are turned by besides)], as a polarised sky tells, for
+    either sign; that which circular polarisation and the size of the linear one speak for is the first.
 
     `values`: as of `search_rotation_inside_gains`; `gains` [antenna, time, freq, feed]: what stands outside, of the
     bins. With the other sign gains of feed 1 are the negative of these.
@@ -81,8 +65,7 @@ def common_inside_gains(
             common[t, f] = _half_turned(term, own, sums.frequency_hz[cells[1] == f])
             score += (own @ np.exp(-2j * common[t, f] * rate[cells[1] == f])).real
         found.append((score, sign, common))
-    _, sign, common = max(found, key=lambda one: one[0])
-    return sign, common
+    return [(sign, common) for _, sign, common in sorted(found, key=lambda one: -one[0])]
 
 
 def common_rotation(intervals: IntervalSearch, term, sums, relative, chunk, bins) -> NDArray[np.float64]:

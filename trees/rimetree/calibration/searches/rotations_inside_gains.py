@@ -11,11 +11,13 @@ second antenna is that of -conj(XY) XX / sin 2 (chi_p - chi_q).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
-from ..data.hands import FROM_LINEAR
+from ..data.hands import ALL_HANDS, FROM_LINEAR
 
 _LEAST = 1e-12  # of a matrix of cosines: what has less has no data
 
@@ -87,6 +89,23 @@ def of_one_sign(sums: Coherence, turned: NDArray[np.complex128], cells: NDArray[
     return signed
 
 
+def of_one_sign_along_frequency(
+    sums: Coherence, turned: NDArray[np.complex128], cells: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> NDArray[np.complex128]:
+    """[time, freq, antenna] of cells, with signs with which gains of feed 1 over those of feed 0 are, at each time,
+    most like those of the cell before. `cells`: of each bin, in time and in frequency."""
+    at_time, at_frequency = cells
+    phase = np.divide(turned, np.abs(turned), out=np.zeros_like(turned), where=turned != 0)
+    seen = feed_ratios(sums, np.moveaxis(phase[at_time][:, at_frequency], -1, 0))
+    sign = np.ones(turned.shape[:2])
+    for f in range(1, turned.shape[1]):
+        before, own = (seen[:, :, at_frequency == k].sum(axis=2) for k in (f - 1, f))
+        alike = np.zeros(len(turned))
+        np.add.at(alike, at_time, (own * np.conj(before)).real.sum(axis=0))
+        sign[:, f] = sign[:, f - 1] * np.where(alike < 0, -1.0, 1.0)
+    return np.where(sign[..., None] < 0, np.conj(turned), turned)
+
+
 def feed_ratios(sums: Coherence, phase: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """[antenna, time, freq]: gains of feed 1 times the conjugate of those of feed 0, times something positive; `phase`
     the same, of exp(2 i chi)."""
@@ -119,6 +138,21 @@ def polarisations(
         return right * np.conj(own_z + 1j * own_x) + np.conj(left) * (own_z - 1j * own_x)
 
     return {sign: linear(sign) for sign in (1.0, -1.0)}, float((y * np.conj(own_y)).real.sum()) * 2
+
+
+def with_turned_model(sums: Coherence, turned: NDArray[np.complex128], *, polarised: bool) -> Coherence:
+    """Sums of all hands with the model as antennas see it that are turned by known angles: what gains outside of
+    rotations are seen by. `turned` [antenna, time, freq]: exp(i chi); `polarised`: whether the model's polarisation is
+    meant, too."""
+    rotation = np.moveaxis(np.array([[turned.real, -turned.imag], [turned.imag, turned.real]]), (0, 1), (-2, -1))
+    model, power = np.eye(2), sums.power[..., 0, 0]
+    if polarised:
+        model = matrices_of(np.divide(sums.power[..., 0, 1], power, out=np.zeros_like(power), where=power != 0))
+    p, q = sums.baselines.T
+    seen = rotation[p] @ model @ np.swapaxes(rotation[q], -1, -2)
+    hands = np.stack([seen[..., i, j] for i, j in ALL_HANDS], axis=-1)
+    product, power = sums.product[..., 0] * np.conj(hands), power * np.abs(hands) ** 2
+    return replace(sums, product=product[..., None], power=power[..., None, None])
 
 
 def circular_hands_inside(sums: Coherence, gains: NDArray[np.complex128]) -> NDArray[np.complex128]:

@@ -15,14 +15,9 @@ from ..plan.planning import GroupPlan
 from ..searches.chain_phases import chain_phases, gains_of_phases
 from ..searches.diagonal_gains import on_baselines
 from ..searches.feed_differences import difference_of_feeds
+from ..searches.gains_around_rotations import GainsAroundRotation
 from ..searches.interval_search import SEARCHED, IntervalSearch
-from ..searches.rotation_search import (
-    common_inside_gains,
-    common_rotation,
-    gains_outside,
-    search_rotation_inside_gains,
-)
-from ..searches.rotations_inside_gains import circular_hands_inside
+from ..searches.rotation_search import common_rotation
 from ..searches.rotations_outside_gains import search_rotation_outside_gains, without_rotation
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
@@ -31,9 +26,7 @@ from ..terms.terms import Term
 GAINS = ("scalar", "diag", "full")
 #: Kinds of terms that bring what one feed receives into the other.
 MIXING = ("full", "leakage", *ROTATIONS)
-_OUTSIDE = ("scalar", "diag", "phase")  # of a rotation, which is searched for with them
 _ORIGINS = 3  # of a fringe fit
-_PASSES = 3  # of angles and gains outside of them
 
 
 class WholeSkySearch:
@@ -72,8 +65,7 @@ class WholeSkySearch:
         #: Whether rotations are phases of circular hands.
         self.by_circular_hands = turnable and alike
         ahead = whole[: whole.index(rotations[0])] if rotations else []
-        around = set(ahead) & set(turning)
-        outside = all(term in around and term.kind.name in _OUTSIDE for term in others)
+        outside = all(term in ahead and term in chain for term in others)
         self._outside = others if rotations and outside and not alike else []
         # Or which stands itself outside of those.
         within = not alike and all(term.elements == ("",) for term in others if term in ahead)
@@ -89,6 +81,7 @@ class WholeSkySearch:
         self._mixed = len(mixing) > 1 or bool(mixing and apart and mixing != self._rotation)
         self._chain = self._chain or self._within
         self._single = [] if self._outside or self._within else self._single
+        self._pair = [] if self._outside else self._pair
         of_feeds = [t for t in (self._pair or self._single) if t.kind.name in SEARCHED and len(t.elements) == 2]
         self._of_feeds = of_feeds if all_hands and not self._rotation else []
         #: Of which there are any.
@@ -100,11 +93,11 @@ class WholeSkySearch:
     @property
     def in_doubt(self) -> bool:
         """Whether a fit from here may end in a minimum that is not the lowest: a rotation that is not searched for, or
-        inside of several gains or beside what is searched along frequency, a delay and a TEC together, either beside
+        beside what treats feeds differently or is searched along frequency, a delay and a TEC together, either beside
         several bandpasses, what mixes feeds beside others that do or that treat feeds differently."""
         unsearched = any(term not in self.terms for term in self._rotations)
         along = bool(self._single) and (len(self._band) > 1 or bool(self._rotation))
-        return unsearched or len(self._outside) > 1 or bool(self._within or self._pair) or along or self._mixed
+        return unsearched or bool(self._outside or self._within or self._pair) or along or self._mixed
 
     @property
     def hands(self) -> Hands:
@@ -117,7 +110,8 @@ class WholeSkySearch:
     def brings_into_phase(self) -> bool:
         """Whether the sums that are left cancel no more. Phases that no search has found (of gains of directions, of
         rotations beside others) leave sums that partly cancel."""
-        return bool(self._chain or self._pair or self._single or (self._rotation and not self._besides))
+        found = self._chain or self._pair or self._single or (self._rotation and not self._besides)
+        return bool(found and not self._outside)
 
     def run(
         self, intervals: IntervalSearch, sums: Coherence, chunk: Chunk, bins: CoherenceBins
@@ -138,8 +132,9 @@ class WholeSkySearch:
             turned = turned * intervals.phasors(term, own, sums, *where)
 
         if self._outside:
-            found = self._rotation_inside_gains(intervals, of_all, *where)
-            return found, left()
+            (term,) = self._rotation
+            search = GainsAroundRotation(intervals, term, self._outside, of_all, *where, origins=_ORIGINS)
+            return search.run(), left()
         for term in self._rotation if self._within else ():
             found[term.name] = search_rotation_outside_gains(intervals, term, of_all, *where, origins=_ORIGINS)
             of_all = without_rotation(intervals, term, found[term.name], of_all, *where)
@@ -173,27 +168,3 @@ class WholeSkySearch:
             if "amplitude" in term.kind.quantities:
                 found[term.name], size = gains_of_phases(term, found[term.name], size), 1.0
         return found, left()
-
-    def _rotation_inside_gains(
-        self, intervals: IntervalSearch, sums: Coherence, chunk: Chunk, bins: CoherenceBins
-    ) -> dict[str, NDArray]:
-        """As of `run`; those of gains are complex. Without polarisation first, which leaves angles with errors as large
-        as that; then by circular hands without these gains."""
-        (term,), where = self._rotation, (chunk, bins)
-        angle = search_rotation_inside_gains(intervals, term, sums, *where)
-        found: dict[str, NDArray] = {}
-        shape = (len(sums.antennas), *sums.product.shape[1:3], 2)
-        every: dict[str, NDArray] = {}  # [antenna, time, freq, feed] of the bins
-        for _ in range(_PASSES):
-            for gain in self._outside:
-                others = math.prod((own for name, own in every.items() if name != gain.name), start=np.ones(shape))
-                found[gain.name] = gains_outside(intervals, gain, others, term, angle, sums, *where)
-                every[gain.name] = np.broadcast_to(intervals.on_bins(gain, found[gain.name], sums, *where), shape)
-            gains = math.prod(every.values(), start=np.ones(shape))
-            hands = circular_hands_inside(sums, gains)
-            angle = intervals.search_rotation(term, sums, hands, *where, any_phase=False, origins=_ORIGINS)
-        sign, common = common_inside_gains(intervals, term, angle, gains, sums, *where)
-        found[term.name] = sign * angle + common[..., None]
-        first = next(gain for gain in self._outside if len(gain.elements) == 2)
-        found[first.name][1] *= sign
-        return found
