@@ -164,6 +164,12 @@ PATCHES = rt.sky.SkyModel(
     ]
 )
 
+WAY = (60.0, 4.0, 5.0, -6.0)
+ONE_WAY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, WAY)])
+ONE_WAY_EACH = rt.sky.SkyModel(
+    [rt.sky.Source("a", *CENTRE, WAY, patch="a"), rt.sky.Source("b", 0.96, -0.468, (40, 0, 6, 3), patch="b")]
+)
+
 
 @pytest.mark.parametrize(
     ("gain", "full", "sky"),
@@ -172,10 +178,14 @@ PATCHES = rt.sky.SkyModel(
         ("G: diag, 1slot", "F: full", sky_of(*SKIES["V"])),
         ("G: diag, 1slot", "F: full, per patch", PATCHES),
         ("G: diag, 1slot, per patch", "F: full, per patch", PATCHES),
+        ("G: diag, 1slot", "F: full", ONE_WAY),
+        ("G: diag, 1slot", "F: full, 1chan", ONE_WAY),
+        ("G: diag, 1slot", "F: full, per patch", ONE_WAY_EACH),
     ],
 )
 def test_gains_around_matrices_that_may_be_turned(fitted, gain, full, sky):
-    """Nothing of these chains could be used: all was ambiguous, as what is held of a turn was 0 but for rounding."""
+    """Nothing of these chains could be used: all was ambiguous, as what is held of a turn was 0 but for rounding, and
+    as on a sky that is polarised in one way a phase of the gains' feeds can be a turn of the matrices, too."""
     directions = sky.patches or [""]
     of_slots = {name: matrices(N_TIME, 1, seed=k, size=0.2) * np.eye(2) for k, name in enumerate(directions)}
     constant = {name: matrices(1, 1, seed=k + 5, size=0.2) for k, name in enumerate(directions)}
@@ -202,3 +212,35 @@ def test_gains_around_matrices_that_may_be_turned(fitted, gain, full, sky):
             b = np.array([[i + q, u + 1j * v], [u - 1j * v, i - q]])
             turned = turns[0] @ b @ np.conj(np.swapaxes(turns[0], -1, -2))
             np.testing.assert_allclose(turned, np.broadcast_to(b, turned.shape), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("gain", "inner"),
+    [
+        ("G: diag, 1slot", "F: full, per patch"),
+        ("G: diag, 1slot, per patch", "D: leakage, per patch"),
+    ],
+)
+def test_phases_between_feeds_that_change_around_matrices_of_patches(fitted, gain, inner):
+    """The reference antenna's was held on an unpolarised sky, though the matrices tell it: ten times the noise was
+    left, "converged" with full matrices."""
+    sky = rt.sky.SkyModel(
+        [
+            rt.sky.Source("a", *CENTRE, (60.0, 0, 0, 0), patch="a"),
+            rt.sky.Source("b", 0.96, -0.468, (40, 0, 0, 0), patch="b"),
+        ]
+    )
+    rng = np.random.default_rng(1)
+
+    def gains():
+        return np.exp(1j * rng.uniform(-np.pi, np.pi, (7, N_TIME, 1, 2)))[..., None] * np.eye(2)
+
+    constant = {name: matrices(1, 1, seed=k + 5, size=0.05) for k, name in enumerate("ab")}
+    if "leakage" in inner:
+        for own in constant.values():
+            own[..., [0, 1], [0, 1]] = 1
+    whole = gains()
+    products = {name: (gains() if "patch" in gain else whole) @ constant[name] for name in "ab"}
+    report = fitted([gain, inner], sky, lambda _: np.eye(2), lambda a, name: products[name][a], noise_jy=0.1)
+    assert report.converged == report.solves == 1 and report.usable
+    assert report.noise_ratio == pytest.approx(0.1, rel=0.05)

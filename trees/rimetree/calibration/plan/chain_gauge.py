@@ -37,6 +37,8 @@ class ChainGauge:
                 return -1
             whole = one.direction is None or any(pair.of_directions for pair in own)
             return -2 if one.antenna == reference and whole else 0
+        if one.term in self._tree.turning and one.antenna == reference and one.element == 1:
+            return -2  # what is open between its phase and matrices inside is held as it is
         if ranks[one.term] == 0 or not is_normalised_by(term, one.element):
             return 0
         return 2 * ranks[one.term] - (0 if counts else 1)

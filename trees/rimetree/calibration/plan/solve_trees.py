@@ -27,6 +27,7 @@ from ..terms.gauge import (
     Axis,
     Polarisation,
     brightest,
+    exchanges_turns,
     has_two_sides,
     held_parameters,
     reference_direction,
@@ -109,6 +110,7 @@ class SolveTree:
     `smooth_hz`: as the Solver's state field.
     `untold`: (term, direction, None for the whole sky) of which this sky tells nothing, held at the unit matrix.
     `axes`: {(term, direction): the axis around which full matrices may be turned}.
+    `turning`: names of terms of which a phase between the feeds may turn full matrices inside of them.
     """
 
     solver: NodeStub
@@ -125,6 +127,7 @@ class SolveTree:
     smooth_hz: float = 0.0
     untold: frozenset[tuple[str, str | None]] = frozenset()
     axes: dict[tuple[str, str | None], Axis] = field(default_factory=dict)
+    turning: frozenset[str] = frozenset()
 
     @property
     def n_column(self) -> int:
@@ -287,6 +290,7 @@ def solve_tree(
         smooth_hz,
         frozenset(untold),
         axes,
+        frozenset(one.name for one in terms if exchanges_turns(one, terms, polarisation_of, model.directions)),
     )
 
 

@@ -65,7 +65,8 @@ def _told(one: ChunkSearch) -> frozenset[str]:
         if own.antenna != one.reference or own.fixed or own.term not in elements:
             continue
         place = own.term, own.part, elements[own.term][own.element]
-        if place in (released if own.referred else instead):
+        everywhere = instead.get(place, False) or own.direction in (None, *one.tree.brightest.values())
+        if place in released if own.referred else place in instead and everywhere:
             found.add(own.node)
     return frozenset(found)
 

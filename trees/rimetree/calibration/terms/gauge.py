@@ -191,12 +191,32 @@ def turned_inside(
     return False
 
 
+def exchanges_turns(
+    term: Term,
+    terms: Sequence[Term],
+    polarisation_of: Callable[[str | None, str | None], Polarisation],
+    directions: Callable[[str], Sequence[str]],
+) -> bool:
+    """Whether data leave open a phase between the feeds of a term, as full matrices further inside turn with it on a
+    sky (or in a direction) that is polarised in one way: no exchange, as that changes no product of them, and no phase
+    that is held (`turned_inside`, with these arguments), as that may be another in each interval."""
+    if term.kind.name not in ("diag", "phase") or len(term.elements) != 2:
+        return False
+    for other in terms_inside(term, terms):
+        if other.kind.name == "full" and not as_fine(other, term):
+            names = [None] if other.per is None else [name for name in directions(other.per) if other.acts_on(name)]
+            if any(polarisation_of(other.per, name).uniform for name in names):
+                return True
+    return False
+
+
 #: (name of a term, part, element).
 Place = tuple[str, str, str]
 
 
-def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], set[Place]]:
-    """What is held of the reference antenna although data may tell it, and what is to be held instead.
+def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], dict[Place, bool]]:
+    """What is held of the reference antenna although data may tell it, and what is to be held instead: in each
+    direction (True), or in the brightest alone, as one of the whole sky takes it from all.
 
     Where what feeds do inside of a leakage, or outside of it, changes within its intervals, no turn of all matrices
     leaves leakages what they are; nor does it full matrices, where that is outside of them. What feeds do inside of
@@ -204,13 +224,13 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], set[Place]]:
     and changes, are.
     """
     whole = [term for term in terms if term.per is None]
-    of_feeds = [term for term in whole if term.kind.diagonal and len(term.elements) == 2]
     released: set[Place] = set()
-    instead: set[Place] = set()
+    instead: dict[Place, bool] = {}
     for term in (one for one in whole if one.kind.name in ("rotation", "faraday")):
         if any(other.elements != ("",) for other in terms_inside(term, whole)):
             released.add((term.name, "rotation" if term.kind.name == "rotation" else "rotationmeasure", ""))
-    for term in (one for one in whole if one.kind.name in ("leakage", "full")):
+    for term in (one for one in terms if one.kind.name in ("leakage", "full")):
+        of_feeds = [t for t in terms if t.kind.diagonal and len(t.elements) == 2 and t.per in (None, term.per)]
         changing = [t for t in of_feeds if t.kind.name in ("delay", "tec") or not as_fine(term, t)]
         inside = terms_inside(term, terms)
         if term.kind.name == "leakage" and any(other in inside for other in changing):
@@ -220,7 +240,7 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], set[Place]]:
         # A phase can be moved between both for each interval of the leakage; else conventions of the Solver hold one.
         gains = [other for other in outside if other.kind.name not in ("delay", "tec")]
         if term.kind.name == "leakage" and any(as_fine(other, term) for other in gains):
-            instead.add((term.name, "im", "10"))
+            instead[term.name, "im", "10"] = all(other.per == term.per for other in gains)
     return released, instead
 
 
