@@ -72,13 +72,17 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
     return BestFit(begin, solved, changed and solved is not None and _excess(begin, solved) > POOR)
 
 
-def is_explained(found: BestFit, deviations: float | None = None) -> bool:
+def is_explained(found: BestFit, deviations: float | None = None, *, by_weights: bool = True) -> bool:
     """Whether a fit leaves no more than noise, so that nothing says that there may be a better one. `deviations`: as of
-    `is_good` (None: what that has)."""
+    `is_good` (None: what that has). `by_weights`: where data do not say how large noise is, weights do."""
     if found.solved is None:
         return False
-    where = _chi_square(found.solved), freedom_of(found.solved), found.begin.floor, found.begin.floor_freedom
-    return is_good(*where) if deviations is None else is_good(*where, deviations)
+    begin, freedom = found.begin, freedom_of(found.solved)
+    where = _chi_square(found.solved), freedom, begin.floor, begin.floor_freedom
+    if deviations is None:
+        return is_good(*where)
+    more = 0.0 if begin.floor > 0 or not by_weights else (_excess(begin, found.solved) - 1) * math.sqrt(freedom / 2)
+    return more <= deviations and is_good(*where, deviations)
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...solving import SolveReport
-from ..directions.goodness import chi_square_of
+from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
 from ..terms.gauge import told_by_terms
 from .fewer_directions import BestFit, best_fit, is_explained
 from .gain_signal import without_noise
@@ -78,9 +78,12 @@ def _released(found: BestFit, told: frozenset[str], run: Run) -> BestFit:
     for values in ({**found.begin.values, **known}, found.begin.values):
         begin = replace(found.begin, values=values, released=told)
         solved = run(begin, None)
-        if solved is None or not chi_square_of(solved) < chi_square_of(found.solved):
+        if solved is None:
+            continue
+        noise = chi_square_of(solved) / max(1, freedom_of(solved))
+        if not chi_square_of(found.solved) - chi_square_of(solved) > SIGNIFICANT**2 * noise:
             continue
         other = replace(found, begin=begin, solved=solved)
-        if is_explained(other, _MANY_SOLVES):
+        if is_explained(other, _MANY_SOLVES, by_weights=False):  # it may have to end yet
             return other
     return found
