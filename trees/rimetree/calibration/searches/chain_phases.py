@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
 from ..terms.terms import Term
-from .chain_turns import with_best_chain_turns
+from .chain_turns import is_small, with_best_chain_turns
 from .chain_unknowns import ChainUnknowns
 from .diagonal_gains import on_baselines
 from .feed_differences import of_first_against_second
@@ -109,7 +109,7 @@ def _found(terms: Sequence[ChainUnknowns], seen: NDArray[np.complex128]) -> list
                 step = np.angle(slope)
             result[id(one)] = result[id(one)] + step
     found = with_best_chain_turns(terms, seen, [result[id(one)] for one in terms])
-    if not _in_phase(terms, seen, found):
+    if is_small(terms, seen) and not _in_phase(terms, seen, found):
         found = with_best_chain_turns(terms, seen, _each_anew(terms, seen, found))
     return found
 

@@ -18,9 +18,14 @@ from .chain_unknowns import ChainUnknowns
 from .turns import smallest_integers
 
 _ROUNDS = 4  # of least squares, after each of which phases are within half a turn of others
-_MOST_NUMBERS = 1 << 21  # of a matrix [bin, unknown]
+_MOST_WORK = 4e9  # antennas times bins times the square of unknowns: about a second
 _CANDIDATES, _TIMES = 12, 5
 _NONE, _SINGULAR = 1e-9, 1e-6  # of what turns change before others take it; singular values of the fit
+
+
+def is_small(terms: Sequence[ChainUnknowns], seen: NDArray[np.complex128]) -> bool:
+    """Whether all unknowns of an antenna are fitted together."""
+    return seen.size * sum(one.size for one in terms) ** 2 <= _MOST_WORK
 
 
 def with_best_chain_turns(
@@ -28,9 +33,9 @@ def with_best_chain_turns(
 ) -> list[NDArray[np.float64]]:
     """Values [antenna, unknown] of each term, near others, for which phasors `seen` [antenna, time, freq, feed], with
     their weight, have the least phases left. As they are where there are too many unknowns."""
-    sizes = np.cumsum([one.size for one in terms])
-    if seen[0].size * sizes[-1] > _MOST_NUMBERS:
+    if not is_small(terms, seen):
         return list(values)
+    sizes = np.cumsum([one.size for one in terms])
     scale = np.concatenate([np.full(one.size, np.abs(one.rate).max()) for one in terms])
     rates, turning = np.zeros((seen[0].size, sizes[-1])), []
     for one, end in zip(terms, sizes, strict=True):
