@@ -62,7 +62,7 @@ def in_convention(truth, one, other):
 def fitted(tmp_path, observe):
     """fitted(terms, sky, jones, of_patch, options): the report, and the file."""
 
-    def fit(terms, sky, jones, of_patch=lambda *_: np.eye(2), noise_jy=0.0, feed="XX XY YX YY", **options):
+    def fit(terms, sky, jones, of_patch=lambda *_: np.eye(2), noise_jy=0.0, seed=0, feed="XX XY YX YY", **options):
         path = str(tmp_path / "a.ms")
         bands = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
         times = {"duration_s": 10 * N_TIME, "integration_s": 10}
@@ -72,7 +72,7 @@ def fitted(tmp_path, observe):
             own = jones(antenna) if patch is None else of_patch(antenna, patch)
             return np.broadcast_to(own, (N_TIME, N_CHANNEL, 2, 2))
 
-        observe(path, sky, CENTRE, seen, noise_jy=noise_jy)
+        observe(path, sky, CENTRE, seen, noise_jy=noise_jy, seed=seed)
         options = CalibrationOptions(overwrite=True, reference="ANT-0", **options)
         return calibration.calibrate(path, sky, parse_terms(terms), tmp_path / "s.h5", options)
 
@@ -212,6 +212,14 @@ def test_gains_around_matrices_that_may_be_turned(fitted, gain, full, sky):
             b = np.array([[i + q, u + 1j * v], [u - 1j * v, i - q]])
             turned = turns[0] @ b @ np.conj(np.swapaxes(turns[0], -1, -2))
             np.testing.assert_allclose(turned, np.broadcast_to(b, turned.shape), atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_gains_around_unit_matrices_that_may_be_turned(fitted, seed):
+    """What is held of the reference antenna was 0 for some noise and 1e-22 for other, and then all was ambiguous."""
+    unit = np.eye(2)
+    report = fitted(["G: diag, 1slot", "F: full"], sky_of(*SKIES["all"]), lambda _: unit, noise_jy=0.1, seed=seed)
+    assert report.converged == 1 and not report.flagged and report.normalised == ["F"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from ...forest import Forest
 from ...solving import SolutionFlag
 from ..terms.axis_gauge import held_by_axis, turned_to_axis
 from ..terms.full_chains import Axes, ExchangePair, moved
+from ..terms.term_trees import Parameter
 from .solve_trees import SolveTree
 
 #: {name of a Parm: {"value", "sigma", "cross", "flag": [time, freq]}}.
@@ -44,7 +45,9 @@ class Moves:
                 node: np.isfinite(value) & ((tables[node]["flag"] & SolutionFlag.NO_DATA) == 0)
                 for node, value in values.items()
             }
-            for node, value in moved(pair, own, values, good, axes, self._tree.brightest, reference).items():
+            found = moved(pair, own, values, good, axes, self._tree.brightest, reference)
+            _round(found, own, reference)
+            for node, value in found.items():
                 tables[node]["value"] = self.values[node] = value
 
     def turn(self, tables: Tables, reference: int) -> None:
@@ -58,8 +61,7 @@ class Moves:
             starts = {one.node: np.full(shape, one.start) for one in own}
             values = {node: starts[node] if value is None else value for node, value in known.items()}
             turned, held = turned_to_axis(own, values, axis, reference), held_by_axis(own, axis, reference)
-            for node in held:  # a part that is held is none of a complex number only where it is 0
-                turned[node][np.abs(turned[node]) < _ROUNDING] = 0.0
+            _round(turned, own, reference)
             self.values |= turned
             self._held |= held
 
@@ -76,6 +78,14 @@ class Moves:
         """Tables of the Parms that were turned and then held."""
         for node in self._held:
             tables.setdefault(node, _of_held(self.values[node]))
+
+
+def _round(values: dict[str, NDArray[np.float64]], own: Sequence[Parameter], reference: int) -> None:
+    """Sets parts of the reference antenna to 0 that are so but for rounding: one that is held is else taken for a part
+    of a complex number."""
+    for one in own:
+        if one.antenna == reference and one.node in values:
+            values[one.node][np.abs(values[one.node]) < _ROUNDING] = 0.0
 
 
 def _of_held(value: NDArray[np.float64]) -> dict[str, NDArray]:
