@@ -172,6 +172,7 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
   const Eigen::MatrixXd known = orthonormal(request.open, scale);
   wanted.columns.conservativeResize(Eigen::NoChange, wanted.columns.cols() + known.cols());
   wanted.columns.rightCols(known.cols()) = known;
+  wanted.nulls = known.cols();
   std::vector<std::size_t> numbers;
   for (std::size_t k = 0; k < request.pairs.size(); ++k) {
     const auto i = static_cast<Eigen::Index>(request.pairs[k].first),
@@ -206,11 +207,13 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
   return result;
 }
 
-std::vector<std::vector<double>> null_space(const NormalEquations& equations, const std::vector<bool>& held) {
+std::vector<std::vector<double>> null_space(const NormalEquations& equations, const std::vector<bool>& held,
+                                            std::size_t expected) {
   const Eigen::VectorXd scale = scale_of_others(equations, held);
   std::vector<std::vector<double>> steps;
   if (!(scale.array() > 0).any()) return steps;
-  const Spectrum spectrum = spectrum_of(equations, scale, {Eigen::MatrixXd(scale.size(), 0), {}});
+  const Spectrum spectrum =
+      spectrum_of(equations, scale, {Eigen::MatrixXd(scale.size(), 0), {}, static_cast<Eigen::Index>(expected), false});
   if (!spectrum.good) return steps;
   for (Eigen::Index k = 0; k < spectrum.null.cols(); ++k) {
     const Eigen::VectorXd step = spectrum.null.col(k).cwiseProduct(scale);

@@ -39,7 +39,9 @@ struct CovarianceRequest {
 Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held,
                       const CovarianceRequest& request = {});
 
-/// Steps of the unknowns that change no equation, [n] each; they span all such steps.
-std::vector<std::vector<double>> null_space(const NormalEquations& equations, const std::vector<bool>& held);
+/// Steps of the unknowns that change no equation, [n] each; they span all such steps. `expected`: about how many there
+/// are, if known.
+std::vector<std::vector<double>> null_space(const NormalEquations& equations, const std::vector<bool>& held,
+                                            std::size_t expected = 0);
 
 }  // namespace rimetree::fit

@@ -134,8 +134,13 @@ Spectrum spectrum_by_inverse(Eigen::Index n, Inverter& matrix, const Wanted& wan
   const Multiply multiply = [&](const Eigen::MatrixXd& x) { return matrix.times(x); };
   const Multiply solve = [&](const Eigen::MatrixXd& x) { return matrix.solve(x); };
   result.largest = largest_eigenvalue(n, multiply);
-  if (!matrix.factorise(10 * kRankTolerance * result.largest) || !find_null_space(n, multiply, solve, result))
+  if (!matrix.factorise(10 * kRankTolerance * result.largest) ||
+      !find_null_space(n, wanted.nulls, multiply, solve, result))
     return result;
+  if (!wanted.inverse) {
+    result.good = true;
+    return result;
+  }
   const Eigen::Index nulls = result.null.cols();
   if (nulls > 0) {
     const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> pivoted(result.null.transpose());

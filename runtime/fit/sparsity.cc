@@ -12,8 +12,12 @@
 namespace rimetree::fit {
 
 std::size_t Sparsity::search(std::size_t from, std::size_t row, std::size_t column) const {
+  // What is looked for is mostly near.
+  std::size_t reach = 4;
+  for (; from + reach < begin_[column + 1] && row_[from + reach] < row; reach *= 2) from += reach;
+  const std::size_t end = std::min(from + reach + 1, begin_[column + 1]);
   const auto first = row_.begin() + static_cast<std::ptrdiff_t>(from);
-  const auto last = row_.begin() + static_cast<std::ptrdiff_t>(begin_[column + 1]);
+  const auto last = row_.begin() + static_cast<std::ptrdiff_t>(end);
   const auto found = std::lower_bound(first, last, static_cast<std::uint32_t>(row));
   if (found == last || *found != row) throw std::out_of_range("no such element in a sparse normal matrix");
   return static_cast<std::size_t>(found - row_.begin());

@@ -58,21 +58,27 @@ double largest_eigenvalue(Eigen::Index n, const Multiply& matrix) {
   return power.norm();
 }
 
-bool find_null_space(Eigen::Index n, const Multiply& matrix, const Multiply& solve, Spectrum& spectrum) {
-  for (Eigen::Index columns = std::min<Eigen::Index>(8, n);; columns = std::min(2 * columns, n)) {
+bool find_null_space(Eigen::Index n, Eigen::Index expected, const Multiply& matrix, const Multiply& solve,
+                     Spectrum& spectrum) {
+  constexpr Eigen::Index kMore = 8;  // than the null space has
+  constexpr int kLook = 2, kSteps = 6;
+  for (Eigen::Index columns = std::min(expected + kMore, n);; columns = std::min(2 * columns, n)) {
     Eigen::MatrixXd x = any(n, columns);
     Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz;
     Eigen::Index nulls = 0;
-    for (int done = 0, wanted = 6; done < wanted;) {
+    for (int done = 0, wanted = kLook; done < wanted;) {
       for (; done < wanted; ++done)
         x = Eigen::HouseholderQR<Eigen::MatrixXd>(solve(x)).householderQ() * Eigen::MatrixXd::Identity(n, columns);
       ritz.compute(x.transpose() * matrix(x));
       if (!ritz.eigenvalues().allFinite()) return false;
       nulls = (ritz.eigenvalues().array() <= kRankTolerance * spectrum.largest).count();
-      if (nulls > 0 && nulls < columns) wanted = iterations_until_apart(ritz.eigenvalues()[nulls] / spectrum.largest);
+      if (nulls == columns && columns < n) break;  // there may be more
+      wanted = kSteps;
+      if (nulls > 0 && nulls < columns)
+        wanted = std::max(wanted, iterations_until_apart(ritz.eigenvalues()[nulls] / spectrum.largest));
     }
     const Eigen::VectorXd& values = ritz.eigenvalues();
-    if (nulls == columns && columns < n) continue;  // there may be more
+    if (nulls == columns && columns < n) continue;
     spectrum.null = x * ritz.eigenvectors().leftCols(nulls);
     spectrum.smallest = nulls < columns ? values[nulls] : 0;
     return true;
@@ -96,7 +102,12 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wan
     solve_lower_transposed(shifted, y);
     return y;
   };
-  if (!find_null_space(n, multiply, solve, result)) return result;
+  if (!find_null_space(n, wanted.nulls, multiply, solve, result)) return result;
+  if (!wanted.inverse) {
+    result.inverse = Eigen::VectorXd::Zero(n);
+    result.good = true;
+    return result;
+  }
   shifted = matrix;
   const DenseView null = view(result.null);
   add_product(shifted, null, null.transposed(), result.null.cols(), false, Triangle::lower);

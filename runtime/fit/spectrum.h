@@ -19,6 +19,8 @@ inline constexpr double kRankTolerance = 1e-12;
 struct Wanted {
   Eigen::MatrixXd columns;                                   ///< [n, any number]: to be multiplied by it
   std::vector<std::pair<Eigen::Index, Eigen::Index>> pairs;  ///< elements; of a sparse matrix those that it has itself
+  Eigen::Index nulls = 0;                                    ///< about how many vectors the null space has, if known
+  bool inverse = true;                                       ///< else only the null space
 };
 
 struct Spectrum {
@@ -39,9 +41,10 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wan
 Spectrum spectrum_of_sparse(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted);
 
 /// The null space of a matrix by inverse iteration; `smallest` of what is returned as above. `solve` multiplies by the
-/// inverse of matrix + 10 kRankTolerance largest.
+/// inverse of matrix + 10 kRankTolerance largest. `expected`: about how many vectors it has, if known.
 using Multiply = std::function<Eigen::MatrixXd(const Eigen::MatrixXd&)>;
-bool find_null_space(Eigen::Index n, const Multiply& matrix, const Multiply& solve, Spectrum& spectrum);
+bool find_null_space(Eigen::Index n, Eigen::Index expected, const Multiply& matrix, const Multiply& solve,
+                     Spectrum& spectrum);
 /// Its largest eigenvalue, roughly.
 double largest_eigenvalue(Eigen::Index n, const Multiply& matrix);
 

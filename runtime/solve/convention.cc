@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace rimetree::solve {
@@ -118,6 +119,21 @@ bool take_out_unsure(const Outcome& outcome, const std::vector<std::vector<doubl
   return any;
 }
 
+/// About how many steps change no product: one for each part of each series that is normalised, but for those of one
+/// term, which carries what the others do not.
+std::size_t expected_steps(const std::vector<fit::Number>& numbers) {
+  std::set<std::uint32_t> series;
+  std::map<std::int64_t, std::size_t> of_rank;
+  std::size_t all = 0, most = 0;
+  for (const fit::Number& number : numbers) {
+    if (!number.factor || number.rank <= 0 || !series.insert(number.series).second) continue;
+    const std::size_t parts = number.im < 0 ? 1 : 2;
+    all += parts;
+    most = std::max(most, of_rank[number.rank] += parts);
+  }
+  return all - most;
+}
+
 }  // namespace
 
 Convention::Convention(const Forest& forest, const Problem& problem) : problem_(problem), numbers_(problem.n_group()) {
@@ -161,7 +177,7 @@ std::vector<Convention::Steps> Convention::open(const EquationSource& source, co
       if (changes[g].n == 0) continue;
       std::vector<bool> still = outcomes[g].held;  // with those of which no datum tells
       for (std::size_t k = 0; k < still.size(); ++k) still[k] = still[k] || !(outcomes[g].equations.diagonal(k) > 0);
-      found[g] = fit::null_space(changes[g], still);
+      found[g] = fit::null_space(changes[g], still, expected_steps(numbers_[g]));
       changes[g] = {};
     }
   });
@@ -188,7 +204,7 @@ bool Convention::apply(const EquationSource& source, std::vector<Outcome>& outco
     const auto is_held = [](const fit::Number& number) { return number.rank < 0; };
     for (std::size_t g = begin; g < end; ++g)
       if (!open[g].empty() && std::any_of(numbers_[g].begin(), numbers_[g].end(), is_held))
-        every[g] = fit::null_space(outcomes[g].equations, outcomes[g].held);
+        every[g] = fit::null_space(outcomes[g].equations, outcomes[g].held, open[g].size());
   });
   bool moved = false;
   for (std::size_t g = 0; g < outcomes.size(); ++g) {

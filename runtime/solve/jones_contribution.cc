@@ -147,6 +147,7 @@ void contribute(const JonesProducts& of, const JonesSums& sums, const ErrorModel
     to.data_power += scalars.data_power;
     to.chi_square += chi_square;
     to.objective += robust ? scalars.objective : chi_square;
+    if (n == 1 && h->re == 0) continue;  // a model without light there, as in crossed hands of an unpolarised sky
     find_slopes(of, item, element, products, scratch);
     add_equations(n, h, scratch, to);
   }

@@ -22,16 +22,17 @@ TEST(Spectrum, what_data_hardly_determine_stays_out_of_the_null_space) {
   values[kNulls] = 1e-11;
   values[kNulls + 1] = 3e-11;
   const Eigen::MatrixXd matrix = turned * values.asDiagonal() * turned.transpose();
-  for (const bool sparse : {false, true}) {
+  // However many vectors it is thought to have.
+  for (const Eigen::Index expected : {0, 1, int{kNulls}, int{kNulls} + 5, int{kSize}}) {
     Spectrum found;
     found.largest = 1;
     const Eigen::LDLT<Eigen::MatrixXd> factor(matrix + 1e-11 * Eigen::MatrixXd::Identity(kSize, kSize));
-    if (sparse) {
+    if (expected % 2 == 0) {
       ASSERT_TRUE(find_null_space(
-          kSize, [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd { return matrix * x; },
+          kSize, expected, [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd { return matrix * x; },
           [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd { return factor.solve(x); }, found));
     } else {
-      found = spectrum_by_null_space(matrix, {Eigen::MatrixXd(kSize, 0), {}});
+      found = spectrum_by_null_space(matrix, {Eigen::MatrixXd(kSize, 0), {}, expected});
     }
     ASSERT_EQ(found.null.cols(), kNulls);
     const Eigen::MatrixXd apart = turned.rightCols(kSize - kNulls).transpose() * found.null;
