@@ -74,6 +74,16 @@ TEST(PsvMatrixForest, AntennasAreKnownFromTheDifferencesOfTheirNodes) {
   const TestForest scene = array_tree(40);
   const Evaluated host = evaluate(scene, "none"), device = evaluate(scene, "simulated");
   expect_same(device, host);
+  EXPECT_NE(device.notes.find("direct, phasors of antennas, in double precision on simulated device"),
+            std::string::npos)
+      << device.notes;
+  EXPECT_NE(device.notes.find("; matrix product: about"), std::string::npos) << "why is said too";
+}
+
+TEST(PsvMatrixForest, IsChosenWhereItIsCheaper) {
+  const TestForest scene = array_tree(64);
+  const Evaluated device = evaluate(scene, "simulated");
+  expect_same(device, evaluate(scene, "none"));
   EXPECT_NE(device.notes.find("matrix product in double precision on simulated device"), std::string::npos)
       << device.notes;
   EXPECT_NE(device.notes.find("; direct: about"), std::string::npos) << "why is said too";
