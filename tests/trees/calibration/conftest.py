@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from planted_chains import CENTRE, FREQUENCY_HZ, N_CHANNEL, N_TIME, SKY
+from planted_chains import CENTRE, N_CHANNEL, N_TIME, SKY
 from planted_columns import predicted_by_psv, write_column
 
 import rimetree as rt
@@ -102,29 +102,53 @@ def observe():
 
 
 @pytest.fixture
-def solved(tmp_path, observe):
-    """solved(terms, jones, sky, of_patch): the report, the solutions and the file, of data with noise of 1 Jy that
-    antennas with jones(antenna) and of_patch(antenna, patch) -> [time, channel, 2, 2] see."""
+def planted(tmp_path, observe):
+    """planted(jones, sky, of_patch, ...): the path of a Measurement Set of data that antennas with jones(antenna) and
+    of_patch(antenna, patch), both as [time, channel, 2, 2] or what becomes that if repeated, see. `slots` of `slot_s`
+    seconds, `channels` of `width_hz` around `middle_hz`; noise, flags and seed as of `observe`; `how`: as of
+    `rt.ms.create`."""
 
-    def solve(terms, jones, sky=SKY, of_patch=lambda *_: np.eye(2), seed=0):
-        path, out = str(tmp_path / "a.ms"), tmp_path / "sol.h5"
-        rt.ms.create(
-            path,
-            "kat-7",
-            phase_centre_rad=CENTRE,
-            duration_s=10.0 * N_TIME,
-            integration_s=10.0,
-            bands=rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL),
-        )
+    def plant(
+        jones,
+        sky=SKY,
+        of_patch=lambda *_: np.eye(2),
+        *,
+        telescope="kat-7",
+        centre_rad=CENTRE,
+        slots=N_TIME,
+        slot_s=10.0,
+        channels=N_CHANNEL,
+        middle_hz=1.3e9,
+        width_hz=2e6,
+        noise_jy=1.0,
+        flag=None,
+        seed=0,
+        **how,
+    ):
+        path = str(tmp_path / "a.ms")
+        bands = rt.ms.Band.regular(middle_hz, width_hz * channels, channels)
+        times = {"duration_s": slot_s * slots, "integration_s": slot_s}
+        rt.ms.create(path, telescope, phase_centre_rad=centre_rad, bands=bands, overwrite=True, **times, **how)
 
         def seen(antenna, patch, time_s, frequency_hz):
-            np.testing.assert_allclose(frequency_hz, FREQUENCY_HZ)
             own = jones(antenna) if patch is None else of_patch(antenna, patch)
-            return np.broadcast_to(own, (N_TIME, N_CHANNEL, 2, 2))
+            return np.broadcast_to(own, (slots, channels, 2, 2))
 
-        observe(path, sky, CENTRE, seen, noise_jy=1.0, seed=seed)
-        options = CalibrationOptions(overwrite=True, reference="ANT-0")
-        report = calibration.calibrate(path, sky, parse_terms(terms), out, options)
+        observe(path, sky, centre_rad, seen, noise_jy=noise_jy, flag=flag, seed=seed)
+        return path
+
+    return plant
+
+
+@pytest.fixture
+def solved(tmp_path, planted):
+    """solved(terms, jones, sky, of_patch, ...): the report, the solutions and the file, of data as of `planted` and
+    its options. `model`: the sky that is fitted, if it is another; `options`: of the calibration."""
+
+    def solve(terms, jones, sky=SKY, of_patch=lambda *_: np.eye(2), *, model=None, options=None, **data):
+        path, out = planted(jones, sky, of_patch, **data), tmp_path / "sol.h5"
+        chosen = CalibrationOptions(**{"overwrite": True, "reference": "ANT-0", **(options or {})})
+        report = calibration.calibrate(path, model or sky, parse_terms(terms), out, chosen)
         return report, report.solutions[0], out
 
     return solve

@@ -1,4 +1,5 @@
-"""Skies and gains of observations by seven antennas, for the fixture `solved` and the tests of calibration."""
+"""Skies and gains of observations by seven antennas, for the fixtures `planted` and `solved`, and the tests of
+calibration."""
 
 import numpy as np
 
@@ -6,7 +7,7 @@ import rimetree as rt
 
 CENTRE = (0.93, -0.485)
 N_ANTENNA, N_TIME, N_CHANNEL = 7, 10, 12
-FREQUENCY_HZ = 1.3e9 + 2e6 * (np.arange(N_CHANNEL) - (N_CHANNEL - 1) / 2)
+FREQUENCY_HZ = np.array(rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL).frequency_hz)
 SKY = rt.sky.SkyModel(
     [
         rt.sky.Source("a", 0.93, -0.485, (60.0, 0.0, 0.0, 0.0), patch="middle"),

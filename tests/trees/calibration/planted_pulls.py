@@ -1,11 +1,8 @@
 """Planted terms of many solution intervals, and how far solutions are from them in units of their errors."""
 
 import numpy as np
-from planted_chains import CENTRE, SKY
 
 import rimetree as rt
-from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, parse_terms
 
 SLOTS, CHANNELS = 6, 8  # of an interval
 #: Patches so far apart that their fringes turn by several radians in an interval of `PATCHES_SLOT_S`.
@@ -35,35 +32,6 @@ POLARISED_PATCHES = rt.sky.SkyModel(
         rt.sky.Source("f", 0.958, -0.469, (30.0, -5.0, 10.0, 12.0), patch="side"),
     ]
 )
-
-
-def observed(path, observe, product, sky=SKY, of_patch=None, seed=0, slot_s=10.0):
-    """A Measurement Set with noise of 1 Jy, of antennas with matrices product [antenna, time, freq, 2, 2] for the whole
-    sky and of_patch {patch: [antenna, time, freq, 2, 2]}; freq has CHANNELS or 1 entries."""
-    n_time = product.shape[1]
-    rt.ms.create(
-        path,
-        "kat-7",
-        phase_centre_rad=CENTRE,
-        duration_s=slot_s * n_time,
-        integration_s=slot_s,
-        bands=rt.ms.Band.regular(1.3e9, 2e6 * CHANNELS, CHANNELS),
-    )
-    of_patch = of_patch or {}
-
-    def seen(antenna, patch, _time_s, _frequency_hz):
-        own = product if patch is None else of_patch.get(patch, np.eye(2)[None, None, None])
-        return np.broadcast_to(own[min(antenna, len(own) - 1)], (n_time, CHANNELS, 2, 2))
-
-    observe(path, sky, CENTRE, seen, noise_jy=1.0, seed=seed)
-
-
-def solutions_of(path, terms, out, sky=SKY):
-    """Of a set that `observed` has made: (report, solutions)."""
-    report = calibration.calibrate(
-        path, sky, parse_terms(terms), out, CalibrationOptions(overwrite=True, reference="ANT-0")
-    )
-    return report, report.solutions[0]
 
 
 def pulls(term, truth, direction=0):

@@ -4,11 +4,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from patch_sky import CENTRE_RAD, patch_sky
+from patch_sky import patch_sky
 
-import rimetree as rt
-from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
+from rimetree.calibration import SolverOptions
 from rimetree.calibration.directions import joint_search, joint_starts
 from rimetree.calibration.directions.goodness import is_exact
 from rimetree.calibration.directions.joint_fit import DirectionSums, JointFit, Unknowns
@@ -20,7 +18,7 @@ FLUXES_JY, SKY = patch_sky(4)
 
 
 @pytest.fixture
-def calibrated(tmp_path, observe):
+def calibrated(solved):
     """calibrated(terms, kind, middle_hz, channels, ...): the report, the phases [antenna, channel] of each patch that
     were planted, and the frequencies; noise of 5 Jy, if not another."""
 
@@ -38,11 +36,6 @@ def calibrated(tmp_path, observe):
         slots=6,
         noise=5.0,
     ):
-        path = str(tmp_path / "a.ms")
-        band = rt.ms.Band.regular(middle_hz, width_hz * channels, channels)
-        rt.ms.create(
-            path, "kat-7", phase_centre_rad=CENTRE_RAD, duration_s=10.0 * slots, integration_s=10.0, bands=band
-        )
         rng = np.random.default_rng(seed)
         frequency = middle_hz + width_hz * (np.arange(channels) - (channels - 1) / 2)
         most, quantity = {
@@ -53,17 +46,18 @@ def calibrated(tmp_path, observe):
         }[kind]
         planted = {patch: rng.uniform(-most, most, (N, 1)) * phase_rate(quantity, frequency) for patch in FLUXES_JY}
 
-        def seen(antenna, patch, time_s, frequency_hz):
-            shape = (len(time_s), len(frequency_hz), 2, 2)
-            if patch is not None:
-                phasor = np.exp(1j * planted[patch][antenna]) * (patch not in absent)
-                return np.broadcast_to(phasor[:, None, None] * np.eye(2), shape)
+        def jones(antenna):
             gain = np.ones(2) if gains is None else gains[antenna]  # [feed] or [channel, feed]
-            return np.broadcast_to(np.sqrt(scale) * gain[..., None] * np.eye(2), shape)
+            return np.sqrt(scale) * gain[..., None] * np.eye(2)
 
-        observe(path, SKY, CENTRE_RAD, seen, noise_jy=noise * scale, seed=seed + 1)
-        options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(successive=successive))
-        return calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "sol.h5", options), planted, frequency
+        def of_patch(antenna, patch):
+            phasor = np.exp(1j * planted[patch][antenna]) * (patch not in absent)
+            return phasor[:, None, None] * np.eye(2)
+
+        data = {"middle_hz": middle_hz, "width_hz": width_hz, "channels": channels, "slots": slots, "seed": seed + 1}
+        options = {"solver": SolverOptions(successive=successive)}
+        report, *_ = solved(terms, jones, SKY, of_patch, noise_jy=noise * scale, options=options, **data)
+        return report, planted, frequency
 
     return run
 

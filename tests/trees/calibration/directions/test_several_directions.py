@@ -6,11 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from patch_sky import CENTRE_RAD, patch_sky
+from patch_sky import patch_sky
 
 import rimetree as rt
-from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
+from rimetree.calibration import SolverOptions
 from rimetree.calibration.session import Session
 from rimetree.calibration.starts.fewer_directions import best_fit
 from rimetree.calibration.starts.starting_values import StartingValues
@@ -34,35 +33,23 @@ def antennas():
 
 
 @pytest.fixture
-def calibrated(tmp_path, observe):
+def calibrated(solved):
     """calibrated(terms, phases, gains=None, absent=(), successive=False, noise_jy=1, scale=1): the report on data with
     noise, times a scale; phases {patch: [antenna, channel]}, gains [antenna, interval of 6 slots, feed]."""
 
     def run(terms, phases, gains=None, absent=(), successive=False, noise_jy=1.0, scale=1.0):
-        path = str(tmp_path / "a.ms")
-        rt.ms.create(
-            path,
-            antennas(),
-            phase_centre_rad=CENTRE_RAD,
-            duration_s=10.0 * N_TIME,
-            integration_s=10.0,
-            bands=rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL),
-            overwrite=True,
-        )
-
-        def seen(antenna, patch, time_s, frequency_hz):
-            shape = (len(time_s), len(frequency_hz), 2, 2)
-            if patch is not None:
-                phasor = np.exp(1j * phases[patch][antenna]) * (patch not in absent)
-                return np.broadcast_to(phasor[:, None, None] * np.eye(2), shape)
+        def jones(antenna):
             if gains is None:
-                return np.broadcast_to(np.sqrt(scale) * np.eye(2), shape)
-            own = np.repeat(gains[antenna], 6, axis=0)
-            return np.broadcast_to(np.einsum("tf,fg->tfg", own, np.eye(2))[:, None], shape)
+                return np.sqrt(scale) * np.eye(2)
+            return np.einsum("tf,fg->tfg", np.repeat(gains[antenna], 6, axis=0), np.eye(2))[:, None]
 
-        observe(path, SKY, CENTRE_RAD, seen, noise_jy=noise_jy * scale)
-        options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(successive=successive), overwrite=True)
-        return calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "sol.h5", options)
+        def of_patch(antenna, patch):
+            phasor = np.exp(1j * phases[patch][antenna]) * (patch not in absent)
+            return phasor[:, None, None] * np.eye(2)
+
+        options = {"solver": SolverOptions(successive=successive)}
+        data = {"telescope": antennas(), "slots": N_TIME, "channels": N_CHANNEL, "noise_jy": noise_jy * scale}
+        return solved(terms, jones, SKY, of_patch, options=options, **data)[0]
 
     return run
 

@@ -27,26 +27,11 @@ CROSSED = sky_of((60.0, 6.0, -9.0, 3.0), (25.0, 0, 5.0, 0), (30.0, 5.0, 0, 2.0))
 
 
 @pytest.fixture
-def fitted(tmp_path, observe):
+def fitted(tmp_path, planted, observe):
     """fitted(correlations, sky, terms, jones): the report on data that antennas with jones(antenna) see."""
 
     def fit(correlations, sky, terms, jones=lambda _: np.eye(2), column=False, **options):
-        path = str(tmp_path / "a.ms")
-        rt.ms.create(
-            path,
-            "kat-7",
-            phase_centre_rad=CENTRE,
-            duration_s=40,
-            integration_s=10,
-            bands=rt.ms.Band.regular(1.3e9, 8e6, 4),
-            correlations=correlations,
-            overwrite=True,
-        )
-
-        def seen(antenna, patch, time_s, frequency_hz):
-            return np.broadcast_to(np.eye(2) if patch else jones(antenna), (len(time_s), len(frequency_hz), 2, 2))
-
-        observe(path, sky, CENTRE, seen, noise_jy=0.1)
+        path = planted(jones, sky, slots=4, channels=4, noise_jy=0.1, correlations=correlations)
         if column:
             observe(path, sky, CENTRE, lambda *a: np.broadcast_to(np.eye(2), (4, 4, 2, 2)), column="MODEL_DATA")
         model = ModelColumns({"all": "MODEL_DATA"}) if column else sky

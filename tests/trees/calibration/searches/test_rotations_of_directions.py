@@ -3,14 +3,13 @@ minimum may be lower."""
 
 import numpy as np
 import pytest
-from patch_sky import CENTRE_RAD, patch_sky
+from patch_sky import patch_sky
 
 import rimetree as rt
-from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, parse_terms
 from rimetree.calibration.starts.fewer_directions import BETTER_MAY_BE
 
 N, N_SLOT, N_CHANNEL, PATCHES = 7, 6, 16, 3
+FREQUENCY_HZ = np.array(rt.ms.Band.regular(150e6, 1e6 * N_CHANNEL, N_CHANNEL).frequency_hz)
 CIRCLE = {"rotation": lambda nu: np.ones(len(nu)), "faraday": lambda nu: (299792458.0 / nu) ** 2}
 QUANTITY = {"rotation": "rotation", "faraday": "rotationmeasure"}
 
@@ -21,22 +20,12 @@ def rotated(angle):
 
 
 @pytest.fixture
-def calibrated(tmp_path, observe):
+def calibrated(solved):
     """calibrated(kind, most, terms, polarised=(), absent=(), turned=0, scale=1, seed=0): (the report; {patch: what was
     planted [antenna]}) of data with rotations of each patch up to `most`, and phases of all up to `turned`."""
 
     def run(kind, most, terms, *, polarised=(), absent=(), turned=0.0, scale=1.0, seed=0):
-        path, rng = str(tmp_path / "a.ms"), np.random.default_rng(seed)
-        band = rt.ms.Band.regular(150e6, 1e6 * N_CHANNEL, N_CHANNEL)
-        rt.ms.create(
-            path,
-            "kat-7",
-            phase_centre_rad=CENTRE_RAD,
-            duration_s=10.0 * N_SLOT,
-            integration_s=10.0,
-            bands=band,
-            overwrite=True,
-        )
+        rng = np.random.default_rng(seed)
         sources = [
             rt.sky.Source(
                 one.name,
@@ -52,17 +41,14 @@ def calibrated(tmp_path, observe):
             planted[name] -= planted[name][0]
         phases = rng.uniform(-turned, turned, N)
 
-        def seen(antenna, patch, time_s, frequency_hz):
-            if patch is None:
-                own = np.sqrt(scale) * np.exp(1j * phases[antenna]) * np.eye(2)
-            else:
-                own = rotated(planted[patch][antenna] * CIRCLE[kind](frequency_hz)) * (patch not in absent)
-            return np.broadcast_to(own, (len(time_s), len(frequency_hz), 2, 2))
+        def jones(antenna):
+            return np.sqrt(scale) * np.exp(1j * phases[antenna]) * np.eye(2)
 
-        sky = rt.sky.SkyModel(sources)
-        observe(path, sky, CENTRE_RAD, seen, noise_jy=scale, seed=seed + 1)
-        options = CalibrationOptions(reference="ANT-0", overwrite=True)
-        report = calibration.calibrate(path, sky, parse_terms(terms), tmp_path / "s.h5", options)
+        def of_patch(antenna, patch):
+            return rotated(planted[patch][antenna] * CIRCLE[kind](FREQUENCY_HZ)) * (patch not in absent)
+
+        data = {"middle_hz": 150e6, "width_hz": 1e6, "channels": N_CHANNEL, "slots": N_SLOT, "seed": seed + 1}
+        report, *_ = solved(terms, jones, rt.sky.SkyModel(sources), of_patch, noise_jy=scale, **data)
         return report, planted
 
     return run

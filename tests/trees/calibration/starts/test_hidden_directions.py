@@ -2,44 +2,35 @@
 
 import numpy as np
 import pytest
-from patch_sky import CENTRE_RAD, patch_sky
+from patch_sky import patch_sky
 
 import rimetree as rt
-from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, parse_terms
 from rimetree.calibration.searches.fringe import phase_rate
 
 N, N_TIME, N_CHANNEL, NOISE_JY = 7, 12, 8, 5.0
+BAND = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
 N_DATA = N * (N - 1) // 2 * N_TIME * N_CHANNEL * 2
 TERMS = {"tec": "T: tec, per patch", "delay": "K: delay, per patch", "diag": "dE: diag, per patch"}
 
 
 @pytest.fixture
-def calibrated(tmp_path, observe):
+def calibrated(solved):
     """calibrated(kind, sigma, there, seed=0, scale=1, whole=""): the report on p0 and p2, which are bright, and p1, of
     which all data together have so many standard deviations if it is in them; times a scale."""
 
     def run(kind, sigma, there, seed=0, scale=1.0, whole=""):
-        path = str(tmp_path / "a.ms")
-        band = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
-        time_s = {"duration_s": 10.0 * N_TIME, "integration_s": 10.0}
-        rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE_RAD, bands=band, overwrite=True, **time_s)
         fluxes, sky = patch_sky(3, {"p1": sigma * NOISE_JY / np.sqrt(N_DATA)})
-        rng, frequency = np.random.default_rng(seed), np.array(band.frequency_hz)
+        rng, frequency = np.random.default_rng(seed), np.array(BAND.frequency_hz)
         most = {"tec": 0.1 * phase_rate("tec", frequency), "delay": 20e-9 * phase_rate("clock", frequency)}
         turned = {one: rng.uniform(-1, 1, (N, 1)) * most.get(kind, np.full(N_CHANNEL, np.pi)) for one in fluxes}
 
-        def seen(antenna, patch, time_s, frequency_hz):
-            if patch is None:
-                phasor = np.full(N_CHANNEL, np.sqrt(scale))
-            else:
-                phasor = np.exp(1j * turned[patch][antenna]) * (there or patch != "p1")
-            return np.broadcast_to(phasor[:, None, None] * np.eye(2), (N_TIME, N_CHANNEL, 2, 2))
+        def of_patch(antenna, patch):
+            phasor = np.exp(1j * turned[patch][antenna]) * (there or patch != "p1")
+            return phasor[:, None, None] * np.eye(2)
 
-        observe(path, sky, CENTRE_RAD, seen, noise_jy=NOISE_JY * scale, seed=seed + 100)
-        terms = parse_terms([*filter(None, [whole]), TERMS[kind]])
-        options = CalibrationOptions(reference="ANT-0", overwrite=True)
-        return calibration.calibrate(path, sky, terms, tmp_path / "sol.h5", options)
+        terms = [*filter(None, [whole]), TERMS[kind]]
+        data = {"slots": N_TIME, "channels": N_CHANNEL, "noise_jy": NOISE_JY * scale, "seed": seed + 100}
+        return solved(terms, lambda _: np.sqrt(scale) * np.eye(2), sky, of_patch, **data)[0]
 
     return run
 

@@ -9,7 +9,7 @@ from patch_sky import CENTRE_RAD, patch_sky
 
 import rimetree as rt
 from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.calibration import parse_terms
 from rimetree.calibration.directions import joint_starts
 from rimetree.calibration.starts.fewer_directions import BETTER_MAY_BE
 from rimetree.cli.calibrate_text import report_text
@@ -19,25 +19,19 @@ FLUXES_JY = patch_sky(6)[0]
 
 
 @pytest.fixture
-def calibrated(tmp_path, observe):
+def calibrated(solved):
     """calibrated(term, patches, true_jy={}, sky=None, noise_jy=5): the report on data with phases of each patch; the
     model is that of so many patches, and the data have `true_jy` of some, or another sky."""
 
     def run(term, patches, true_jy=None, sky=None, noise_jy=NOISE_JY):
-        path = str(tmp_path / "a.ms")
-        band = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
-        rt.ms.create(
-            path, "kat-7", phase_centre_rad=CENTRE_RAD, duration_s=10.0 * N_TIME, integration_s=10.0, bands=band
-        )
         phase = dict(zip(FLUXES_JY, np.random.default_rng(0).uniform(-np.pi, np.pi, (6, N)), strict=True))
 
-        def seen(antenna, patch, time_s, frequency_hz):
-            gain = np.exp(1j * phase[patch][antenna]) if patch in phase else 1.0
-            return np.broadcast_to(gain * np.eye(2), (len(time_s), len(frequency_hz), 2, 2))
+        def of_patch(antenna, patch):
+            return (np.exp(1j * phase[patch][antenna]) if patch in phase else 1.0) * np.eye(2)
 
-        observe(path, sky or patch_sky(patches, true_jy)[1], CENTRE_RAD, seen, noise_jy=noise_jy, seed=1)
-        options = CalibrationOptions(reference="ANT-0")
-        return calibration.calibrate(path, patch_sky(patches)[1], parse_terms([term]), tmp_path / "s.h5", options)
+        seen, model = sky or patch_sky(patches, true_jy)[1], patch_sky(patches)[1]
+        data = {"model": model, "slots": N_TIME, "channels": N_CHANNEL, "noise_jy": noise_jy, "seed": 1}
+        return solved([term], lambda _: np.eye(2), seen, of_patch, **data)[0]
 
     return run
 

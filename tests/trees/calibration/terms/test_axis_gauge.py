@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 import rimetree as rt
-from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.calibration import parse_terms
 from rimetree.calibration.terms.axis_gauge import open_axis
 from rimetree.calibration.terms.gauge import Polarisation
 
@@ -59,22 +58,12 @@ def in_convention(truth, one, other):
 
 
 @pytest.fixture
-def fitted(tmp_path, observe):
-    """fitted(terms, sky, jones, of_patch, options): the report, and the file."""
+def fitted(solved):
+    """fitted(terms, sky, jones, of_patch, options): the report."""
 
     def fit(terms, sky, jones, of_patch=lambda *_: np.eye(2), noise_jy=0.0, seed=0, feed="XX XY YX YY", **options):
-        path = str(tmp_path / "a.ms")
-        bands = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
-        times = {"duration_s": 10 * N_TIME, "integration_s": 10}
-        rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, bands=bands, correlations=feed, **times)
-
-        def seen(antenna, patch, time_s, frequency_hz):
-            own = jones(antenna) if patch is None else of_patch(antenna, patch)
-            return np.broadcast_to(own, (N_TIME, N_CHANNEL, 2, 2))
-
-        observe(path, sky, CENTRE, seen, noise_jy=noise_jy, seed=seed)
-        options = CalibrationOptions(overwrite=True, reference="ANT-0", **options)
-        return calibration.calibrate(path, sky, parse_terms(terms), tmp_path / "s.h5", options)
+        data = {"slots": N_TIME, "channels": N_CHANNEL, "correlations": feed, "noise_jy": noise_jy, "seed": seed}
+        return solved(terms, jones, sky, of_patch, options=options, **data)[0]
 
     return fit
 
