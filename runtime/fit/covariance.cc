@@ -38,6 +38,7 @@ Spectrum of_dense(const NormalEquations& equations, const Eigen::VectorXd& scale
   if (m < scale.size()) {
     matrix = matrix(moving, moving).eval();
     wanted.columns = wanted.columns(moving, Eigen::all).eval();
+    if (wanted.known.cols() > 0) wanted.known = wanted.known(moving, Eigen::all).eval();
     for (auto& [i, j] : wanted.pairs) i = place[static_cast<std::size_t>(i)], j = place[static_cast<std::size_t>(j)];
   }
   Spectrum part;
@@ -104,28 +105,6 @@ void project(const Eigen::MatrixXd& moves, const Eigen::MatrixXd& images, const 
   }
 }
 
-/// Puts the part of the null space that is known, orthonormal and the last of the wanted columns, in the place of what
-/// was found of it.
-void put_known(const Eigen::MatrixXd& known, Wanted& wanted, Spectrum& spectrum) {
-  constexpr double kOther = 0.5;  // of what was found is something else: for rounding this part of it is too much
-  const Eigen::Index n = known.cols(), others = wanted.columns.cols() - n;
-  const auto without = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
-    return x - known * (known.transpose() * x).eval();
-  };
-  const Eigen::MatrixXd images = spectrum.images.rightCols(n);
-  project(known, images, known.transpose() * images, wanted, spectrum);
-  const Eigen::MatrixXd columns = wanted.columns.leftCols(others);
-  spectrum.images = without(spectrum.images.leftCols(others) - images * (known.transpose() * columns).eval());
-  wanted.columns = columns;
-  const Eigen::MatrixXd rest = without(spectrum.null);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(rest.transpose() * rest);
-  const auto count = static_cast<Eigen::Index>((eigen.eigenvalues().array() > kOther * kOther).count());
-  const Eigen::MatrixXd left = rest * eigen.eigenvectors().rightCols(count) *
-                               eigen.eigenvalues().tail(count).cwiseSqrt().cwiseInverse().asDiagonal();
-  spectrum.null.resize(known.rows(), n + count);
-  spectrum.null << known, left;
-}
-
 /// Takes what the conditions determine out of the null space, and makes `inverse` that of a solution that fulfils them:
 /// the diagonal of P A+ P^T with P = 1 - R (C^T R)+ C^T, of conditions C and the part R of the null space that they
 /// see.
@@ -169,10 +148,7 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
   Wanted wanted;
   wanted.columns = columns_of(request.conditions, scale);
   wanted.columns.colwise().normalize();
-  const Eigen::MatrixXd known = orthonormal(request.open, scale);
-  wanted.columns.conservativeResize(Eigen::NoChange, wanted.columns.cols() + known.cols());
-  wanted.columns.rightCols(known.cols()) = known;
-  wanted.nulls = known.cols();
+  wanted.known = orthonormal(request.open, scale);
   std::vector<std::size_t> numbers;
   for (std::size_t k = 0; k < request.pairs.size(); ++k) {
     const auto i = static_cast<Eigen::Index>(request.pairs[k].first),
@@ -183,7 +159,6 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
   }
   Spectrum spectrum = spectrum_of(equations, scale, wanted);
   if (!spectrum.good) return result;
-  if (known.cols() > 0) put_known(known, wanted, spectrum);
   result.rank = moving - static_cast<std::size_t>(spectrum.null.cols());
   if (result.rank == 0) return result;
   result.condition = spectrum.largest / spectrum.smallest;
@@ -208,12 +183,12 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
 }
 
 std::vector<std::vector<double>> null_space(const NormalEquations& equations, const std::vector<bool>& held,
-                                            std::size_t expected) {
+                                            const std::vector<std::vector<double>>& known) {
   const Eigen::VectorXd scale = scale_of_others(equations, held);
   std::vector<std::vector<double>> steps;
   if (!(scale.array() > 0).any()) return steps;
   const Spectrum spectrum =
-      spectrum_of(equations, scale, {Eigen::MatrixXd(scale.size(), 0), {}, static_cast<Eigen::Index>(expected), false});
+      spectrum_of(equations, scale, {Eigen::MatrixXd(scale.size(), 0), {}, orthonormal(known, scale), false});
   if (!spectrum.good) return steps;
   for (Eigen::Index k = 0; k < spectrum.null.cols(); ++k) {
     const Eigen::VectorXd step = spectrum.null.col(k).cwiseProduct(scale);

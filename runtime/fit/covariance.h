@@ -39,9 +39,8 @@ struct CovarianceRequest {
 Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held,
                       const CovarianceRequest& request = {});
 
-/// Steps of the unknowns that change no equation, [n] each; they span all such steps. `expected`: about how many there
-/// are, if known.
+/// Steps of the unknowns that change no equation, [n] each; they span all such steps. `known`: some of them.
 std::vector<std::vector<double>> null_space(const NormalEquations& equations, const std::vector<bool>& held,
-                                            std::size_t expected = 0);
+                                            const std::vector<std::vector<double>>& known = {});
 
 }  // namespace rimetree::fit

@@ -280,6 +280,8 @@ MatrixXd unseen_by(const std::vector<Combination>& conditions, const std::vector
 /// Conditions that hold the sums, as far as steps that are still open change them.
 void hold_sums(const std::vector<Number>& numbers, std::int64_t rank, const std::vector<std::vector<double>>& open,
                Normalised& result) {
+  const auto is_held = [rank](const Number& number) { return number.rank == rank; };
+  if (std::none_of(numbers.begin(), numbers.end(), is_held)) return;
   const MatrixXd basis = unseen_by(result.conditions, open);
   std::vector<std::vector<std::uint32_t>> unknowns;
   const MatrixXd changes = changes_of_sums(numbers, rank, open, basis, unknowns);

@@ -135,7 +135,7 @@ Spectrum spectrum_by_inverse(Eigen::Index n, Inverter& matrix, const Wanted& wan
   const Multiply solve = [&](const Eigen::MatrixXd& x) { return matrix.solve(x); };
   result.largest = largest_eigenvalue(n, multiply);
   if (!matrix.factorise(10 * kRankTolerance * result.largest) ||
-      !find_null_space(n, wanted.nulls, multiply, solve, result))
+      !find_null_space(n, wanted.known, multiply, solve, result))
     return result;
   if (!wanted.inverse) {
     result.good = true;
@@ -159,12 +159,8 @@ Spectrum spectrum_by_inverse(Eigen::Index n, Inverter& matrix, const Wanted& wan
     }
   }
   result.inverse = result.inverse.cwiseMax(0.0);
-  if (wanted.columns.cols() > 0) {
-    const auto determined = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
-      return nulls > 0 ? x - result.null * (result.null.transpose() * x).eval() : x;
-    };
-    result.images = determined(matrix.solve(determined(wanted.columns)));
-  }
+  if (wanted.columns.cols() > 0)
+    result.images = without(result.null, matrix.solve(without(result.null, wanted.columns)));
   result.good = result.inverse.allFinite();
   return result;
 }

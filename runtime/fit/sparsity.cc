@@ -23,34 +23,34 @@ std::size_t Sparsity::search(std::size_t from, std::size_t row, std::size_t colu
   return static_cast<std::size_t>(found - row_.begin());
 }
 
-SparsityBuilder::SparsityBuilder(std::size_t n) : n_(n) {
-  for (std::uint64_t k = 0; k < n; ++k) elements_.push_back(k << 32 | k);
+SparsityBuilder::SparsityBuilder(std::size_t n) : rows_(n) {
+  for (std::uint32_t k = 0; k < n; ++k) rows_[k].push_back(k);
+}
+
+void SparsityBuilder::connect(std::uint32_t a, std::uint32_t b) {
+  std::vector<std::uint32_t>& rows = rows_[std::min(a, b)];
+  if (rows.back() != std::max(a, b)) rows.push_back(std::max(a, b));
 }
 
 void SparsityBuilder::connect(std::span<const std::uint32_t> unknowns) {
-  for (const std::uint64_t a : unknowns)
-    for (const std::uint64_t b : unknowns)
-      if (a > b) elements_.push_back(b << 32 | a);
-  if (elements_.size() > 2 * tidied_ + (1u << 20)) tidy();
-}
-
-void SparsityBuilder::tidy() {
-  std::sort(elements_.begin(), elements_.end());
-  elements_.erase(std::unique(elements_.begin(), elements_.end()), elements_.end());
-  tidied_ = elements_.size();
+  for (const std::uint32_t a : unknowns)
+    for (const std::uint32_t b : unknowns)
+      if (a > b) connect(a, b);
 }
 
 std::shared_ptr<const Sparsity> SparsityBuilder::finish() {
-  tidy();
   auto result = std::make_shared<Sparsity>();
-  result->begin_.assign(n_ + 1, 0);
-  result->row_.reserve(elements_.size());
-  for (const std::uint64_t element : elements_) {
-    ++result->begin_[(element >> 32) + 1];
-    result->row_.push_back(static_cast<std::uint32_t>(element));
+  result->begin_.push_back(0);
+  for (std::vector<std::uint32_t>& rows : rows_) {
+    if (!std::is_sorted(rows.begin(), rows.end())) std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    result->begin_.push_back(result->begin_.back() + rows.size());
   }
-  for (std::size_t k = 0; k < n_; ++k) result->begin_[k + 1] += result->begin_[k];
-  elements_ = {};
+  result->row_.reserve(result->begin_.back());
+  for (std::vector<std::uint32_t>& rows : rows_) {
+    result->row_.insert(result->row_.end(), rows.begin(), rows.end());
+    rows = {};
+  }
   result->order_ = block_order(*result);
   return result;
 }

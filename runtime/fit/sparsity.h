@@ -48,14 +48,13 @@ class Sparsity {
 class SparsityBuilder {
  public:
   explicit SparsityBuilder(std::size_t n);
+  void connect(std::uint32_t a, std::uint32_t b);
+  /// Each with each.
   void connect(std::span<const std::uint32_t> unknowns);
   std::shared_ptr<const Sparsity> finish();
 
  private:
-  void tidy();
-
-  std::size_t n_, tidied_ = 0;
-  std::vector<std::uint64_t> elements_;  // column, row
+  std::vector<std::vector<std::uint32_t>> rows_;  ///< by column; an element may come several times
 };
 
 }  // namespace rimetree::fit

@@ -18,6 +18,13 @@ Eigen::MatrixXd any(Eigen::Index n, Eigen::Index columns) {
   return Eigen::MatrixXd::NullaryExpr(n, columns, [&] { return static_cast<double>(random()) / 4294967296.0 - 0.5; });
 }
 
+Eigen::MatrixXd side_by_side(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
+  if (a.cols() == 0) return b;
+  Eigen::MatrixXd both(a.rows(), a.cols() + b.cols());
+  both << a, b;
+  return both;
+}
+
 /// How many steps of inverse iteration take out of the null space what belongs to the smallest other eigenvalue
 /// (relative to the largest), which data hardly determine: each leaves the part shift / (eigenvalue + shift) of it.
 int iterations_until_apart(double eigenvalue) {
@@ -28,21 +35,32 @@ int iterations_until_apart(double eigenvalue) {
 
 }  // namespace
 
+Eigen::MatrixXd without(const Eigen::MatrixXd& known, const Eigen::MatrixXd& x) {
+  if (known.cols() == 0) return x;
+  return x - known * (known.transpose() * x).eval();
+}
+
 Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix, const Wanted& wanted) {
   Spectrum result;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix);
+  Eigen::MatrixXd rest = matrix;
+  if (wanted.known.cols() > 0) {  // what is known comes last
+    rest.triangularView<Eigen::StrictlyUpper>() = rest.transpose();
+    const double last = 2 * rest.trace();  // more than any eigenvalue
+    rest = without(wanted.known, without(wanted.known, rest).transpose());
+    rest += last * wanted.known * wanted.known.transpose();
+  }
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(rest);
   if (eigen.info() != Eigen::Success || !eigen.eigenvalues().allFinite()) return result;
-  const Eigen::VectorXd& values = eigen.eigenvalues();  // ascending
-  const Eigen::Index n = values.size();
-  const auto nulls = static_cast<Eigen::Index>((values.array() <= kRankTolerance * values[n - 1]).count());
+  const Eigen::Index n = matrix.rows() - wanted.known.cols();
   result.good = true;
-  result.null = eigen.eigenvectors().leftCols(nulls);
-  result.largest = values[n - 1];
+  const Eigen::VectorXd values = eigen.eigenvalues().head(n);  // ascending
+  result.largest = n > 0 ? values[n - 1] : 0;
+  const auto nulls = static_cast<Eigen::Index>((values.array() <= kRankTolerance * result.largest).count());
+  result.null = side_by_side(wanted.known, eigen.eigenvectors().leftCols(nulls));
   result.smallest = nulls < n ? values[nulls] : 0;
-  result.inverse =
-      eigen.eigenvectors().rightCols(n - nulls).array().square().matrix() * values.tail(n - nulls).cwiseInverse();
-  const auto others = eigen.eigenvectors().rightCols(n - nulls);
+  const auto others = eigen.eigenvectors().middleCols(nulls, n - nulls);
   const Eigen::VectorXd inverses = values.tail(n - nulls).cwiseInverse();
+  result.inverse = others.array().square().matrix() * inverses;
   if (wanted.columns.cols() > 0) result.images = others * inverses.asDiagonal() * (others.transpose() * wanted.columns);
   result.elements.resize(static_cast<Eigen::Index>(wanted.pairs.size()));
   for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
@@ -58,28 +76,33 @@ double largest_eigenvalue(Eigen::Index n, const Multiply& matrix) {
   return power.norm();
 }
 
-bool find_null_space(Eigen::Index n, Eigen::Index expected, const Multiply& matrix, const Multiply& solve,
+bool find_null_space(Eigen::Index n, const Eigen::MatrixXd& known, const Multiply& matrix, const Multiply& solve,
                      Spectrum& spectrum) {
-  constexpr Eigen::Index kMore = 8;  // than the null space has
+  constexpr Eigen::Index kFirst = 8;  // vectors
   constexpr int kLook = 2, kSteps = 6;
-  for (Eigen::Index columns = std::min(expected + kMore, n);; columns = std::min(2 * columns, n)) {
+  const Eigen::Index unknown = n - known.cols();
+  spectrum.null = known;
+  spectrum.smallest = 0;
+  if (unknown <= 0) return true;
+  for (Eigen::Index columns = std::min(kFirst, unknown);; columns = std::min(2 * columns, unknown)) {
     Eigen::MatrixXd x = any(n, columns);
     Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz;
     Eigen::Index nulls = 0;
     for (int done = 0, wanted = kLook; done < wanted;) {
       for (; done < wanted; ++done)
-        x = Eigen::HouseholderQR<Eigen::MatrixXd>(solve(x)).householderQ() * Eigen::MatrixXd::Identity(n, columns);
+        x = Eigen::HouseholderQR<Eigen::MatrixXd>(without(known, solve(without(known, x)))).householderQ() *
+            Eigen::MatrixXd::Identity(n, columns);
       ritz.compute(x.transpose() * matrix(x));
       if (!ritz.eigenvalues().allFinite()) return false;
       nulls = (ritz.eigenvalues().array() <= kRankTolerance * spectrum.largest).count();
-      if (nulls == columns && columns < n) break;  // there may be more
+      if (nulls == columns && columns < unknown) break;  // there may be more
       wanted = kSteps;
       if (nulls > 0 && nulls < columns)
         wanted = std::max(wanted, iterations_until_apart(ritz.eigenvalues()[nulls] / spectrum.largest));
     }
     const Eigen::VectorXd& values = ritz.eigenvalues();
-    if (nulls == columns && columns < n) continue;
-    spectrum.null = x * ritz.eigenvectors().leftCols(nulls);
+    if (nulls == columns && columns < unknown) continue;
+    spectrum.null = side_by_side(known, x * ritz.eigenvectors().leftCols(nulls));
     spectrum.smallest = nulls < columns ? values[nulls] : 0;
     return true;
   }
@@ -102,7 +125,7 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wan
     solve_lower_transposed(shifted, y);
     return y;
   };
-  if (!find_null_space(n, wanted.nulls, multiply, solve, result)) return result;
+  if (!find_null_space(n, wanted.known, multiply, solve, result)) return result;
   if (!wanted.inverse) {
     result.inverse = Eigen::VectorXd::Zero(n);
     result.good = true;
@@ -113,16 +136,18 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wan
   add_product(shifted, null, null.transposed(), result.null.cols(), false, Triangle::lower);
   if (!factorise_lower(shifted)) return result;
   Eigen::MatrixXd root = Eigen::MatrixXd::Zero(n, n);
-  invert_lower(shifted, root);  // the inverse is root^T root
-  result.inverse = root.colwise().squaredNorm().transpose() - result.null.rowwise().squaredNorm();
-  result.inverse = result.inverse.cwiseMax(0.0);
-  if (wanted.columns.cols() > 0)
-    result.images = solve(wanted.columns) - result.null * (result.null.transpose() * wanted.columns).eval();
+  invert_lower(shifted, root);   // the inverse is root^T root
+  if (result.null.cols() > 0) {  // of it what is not in the null space
+    Eigen::MatrixXd of_null = Eigen::MatrixXd::Zero(n, result.null.cols());
+    add_product(of_null, view(root), null, n);
+    add_product(root, view(of_null), null.transposed(), result.null.cols(), true);
+  }
+  result.inverse = root.colwise().squaredNorm().transpose();
+  if (wanted.columns.cols() > 0) result.images = without(result.null, solve(wanted.columns));
   result.elements.resize(static_cast<Eigen::Index>(wanted.pairs.size()));
   for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
     const auto [i, j] = wanted.pairs[k];
-    result.elements[static_cast<Eigen::Index>(k)] =
-        root.col(i).dot(root.col(j)) - result.null.row(i).dot(result.null.row(j));
+    result.elements[static_cast<Eigen::Index>(k)] = root.col(i).dot(root.col(j));
   }
   result.good = result.inverse.allFinite();
   return result;

@@ -19,13 +19,13 @@ inline constexpr double kRankTolerance = 1e-12;
 struct Wanted {
   Eigen::MatrixXd columns;                                   ///< [n, any number]: to be multiplied by it
   std::vector<std::pair<Eigen::Index, Eigen::Index>> pairs;  ///< elements; of a sparse matrix those that it has itself
-  Eigen::Index nulls = 0;                                    ///< about how many vectors the null space has, if known
+  Eigen::MatrixXd known = {};                                ///< [n, any number]: of the null space, orthonormal
   bool inverse = true;                                       ///< else only the null space
 };
 
 struct Spectrum {
   bool good = false;
-  Eigen::MatrixXd null;              ///< [n, number of null vectors], orthonormal
+  Eigen::MatrixXd null;              ///< [n, number of null vectors], orthonormal; the known ones first
   Eigen::VectorXd inverse;           ///< diagonal of the pseudo-inverse
   Eigen::MatrixXd images;            ///< of the wanted columns: the pseudo-inverse times them
   Eigen::VectorXd elements;          ///< of the pseudo-inverse, for each wanted pair
@@ -41,10 +41,12 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wan
 Spectrum spectrum_of_sparse(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted);
 
 /// The null space of a matrix by inverse iteration; `smallest` of what is returned as above. `solve` multiplies by the
-/// inverse of matrix + 10 kRankTolerance largest. `expected`: about how many vectors it has, if known.
+/// inverse of matrix + 10 kRankTolerance largest. `known`: [n, any number], vectors of it; the others are looked for.
 using Multiply = std::function<Eigen::MatrixXd(const Eigen::MatrixXd&)>;
-bool find_null_space(Eigen::Index n, Eigen::Index expected, const Multiply& matrix, const Multiply& solve,
+bool find_null_space(Eigen::Index n, const Eigen::MatrixXd& known, const Multiply& matrix, const Multiply& solve,
                      Spectrum& spectrum);
+/// x without what the orthonormal columns of `known` have of it.
+Eigen::MatrixXd without(const Eigen::MatrixXd& known, const Eigen::MatrixXd& x);
 /// Its largest eigenvalue, roughly.
 double largest_eigenvalue(Eigen::Index n, const Multiply& matrix);
 

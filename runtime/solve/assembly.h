@@ -56,6 +56,12 @@ struct Essential {
   std::size_t equations = 0;
 };
 
+/// A product of factors on a block of cells.
+struct ProductOnBlock {
+  std::uint32_t product = 0, block = 0;
+  bool operator==(const ProductOnBlock&) const = default;
+};
+
 /// Makes the normal equations of a problem at the values that the Parms have.
 class EquationSource {
  public:
@@ -75,10 +81,11 @@ class EquationSource {
   /// What of each group must be determined for its solution to be of use everywhere. Empty: nothing is known of what
   /// the unknowns mean.
   virtual std::vector<std::vector<Essential>> essential() const { return {}; }
-  /// Adds what steps do to the products of factors of which models are made, by group (those without unknowns are left
-  /// alone): step^T matrix step is the square of their changes, relative to their values, summed over all different
-  /// products with data. False if products are not known.
-  virtual bool add_changes_of_products(std::vector<fit::NormalEquations>&) const { return false; }
+  /// The different products of factors of which models of data are made, by group; empty if they are not known.
+  virtual std::vector<std::vector<ProductOnBlock>> products() const { return {}; }
+  /// What steps do to such a product: step^T matrix step is the square of its change, relative to its value. No
+  /// unknowns: its value is 0.
+  virtual void changes_of(ProductOnBlock, Contribution&) const {}
   /// Brings the values of unknowns, all of which may go anywhere, nearer to the solution by cheaper steps than those of
   /// a fit, if it knows any. Gives chi-square of each group from before; nothing: values are what they were.
   virtual std::vector<double> approach(std::vector<double>&, Cancellation&) { return {}; }

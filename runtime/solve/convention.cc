@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
-#include <set>
 #include <utility>
+
+#include "runtime/fit/disjoint_sets.h"
 
 namespace rimetree::solve {
 
@@ -119,19 +121,85 @@ bool take_out_unsure(const Outcome& outcome, const std::vector<std::vector<doubl
   return any;
 }
 
-/// About how many steps change no product: one for each part of each series that is normalised, but for those of one
-/// term, which carries what the others do not.
-std::size_t expected_steps(const std::vector<fit::Number>& numbers) {
-  std::set<std::uint32_t> series;
-  std::map<std::int64_t, std::size_t> of_rank;
-  std::size_t all = 0, most = 0;
-  for (const fit::Number& number : numbers) {
-    if (!number.factor || number.rank <= 0 || !series.insert(number.series).second) continue;
-    const std::size_t parts = number.im < 0 ? 1 : 2;
-    all += parts;
-    most = std::max(most, of_rank[number.rank] += parts);
+/// Unknowns of a group that products connect, as those of one antenna, and the products.
+struct Connected {
+  std::size_t group = 0;
+  std::vector<std::uint32_t> unknowns;  ///< by place in the group, ascending
+  std::vector<ProductOnBlock> products;
+};
+
+/// Calls body(a, b, value) for the elements of what changes a product that are not 0; a, b: places in the group.
+template <class Body>
+void for_each_element(const Problem& problem, const Contribution& changes, const Body& body) {
+  const fit::NormalEquations& of = changes.equations;
+  for (std::size_t i = 0; i < of.n; ++i)
+    for (std::size_t j = 0; j <= i; ++j)
+      if (const double value = of.matrix[i * of.n + j]; value != 0)
+        body(problem.place_in_group(changes.unknowns[i]), problem.place_in_group(changes.unknowns[j]), value);
+}
+
+void append_connected(const EquationSource& source, const Problem& problem, std::size_t group,
+                      const std::vector<ProductOnBlock>& products, std::vector<Connected>& found) {
+  constexpr std::size_t kNone = ~std::size_t{0};
+  const std::size_t n = problem.group(group).size();
+  Contribution changes;
+  fit::DisjointSets sets(n);
+  std::vector<bool> changing(n, false);
+  for (const ProductOnBlock& product : products) {
+    source.changes_of(product, changes);
+    for_each_element(problem, changes, [&](std::uint32_t a, std::uint32_t b, double) {
+      sets.unite(a, b);
+      changing[a] = changing[b] = true;
+    });
   }
-  return all - most;
+  std::vector<std::size_t> of_root(n, kNone);
+  for (std::uint32_t u = 0; u < n; ++u) {
+    if (!changing[u]) continue;
+    std::size_t& number = of_root[sets.find(u)];
+    if (number == kNone) {
+      number = found.size();
+      found.push_back({group, {}, {}});
+    }
+    found[number].unknowns.push_back(u);
+  }
+  for (const ProductOnBlock& product : products) {
+    source.changes_of(product, changes);
+    std::size_t last = kNone;
+    for_each_element(problem, changes, [&](std::uint32_t a, std::uint32_t, double) {
+      const std::size_t number = of_root[sets.find(a)];
+      // Of a diagonal matrix the unknowns of either feed follow each other.
+      if (number != last && (found[number].products.empty() || !(found[number].products.back() == product)))
+        found[number].products.push_back(product);
+      last = number;
+    });
+  }
+}
+
+/// Steps [unknowns of the group] that change none of the products.
+std::vector<std::vector<double>> steps_without_change(const EquationSource& source, const Problem& problem,
+                                                      const Connected& of, const Outcome& outcome) {
+  std::vector<std::uint32_t> place(problem.group(of.group).size(), 0);
+  std::vector<bool> among(place.size(), false), still;
+  for (std::size_t k = 0; k < of.unknowns.size(); ++k) {
+    const std::uint32_t u = of.unknowns[k];
+    place[u] = static_cast<std::uint32_t>(k);
+    among[u] = true;
+    still.push_back(outcome.held[u] || !(outcome.equations.diagonal(u) > 0));  // with those of which no datum tells
+  }
+  fit::NormalEquations equations(of.unknowns.size());
+  Contribution changes;
+  for (const ProductOnBlock& product : of.products) {
+    source.changes_of(product, changes);
+    for_each_element(problem, changes, [&](std::uint32_t a, std::uint32_t b, double value) {
+      if (among[a] && among[b]) equations.at(place[a], place[b]) += value;
+    });
+  }
+  std::vector<std::vector<double>> found;
+  for (const std::vector<double>& step : fit::null_space(equations, still)) {
+    std::vector<double>& all = found.emplace_back(place.size(), 0.0);
+    for (std::size_t k = 0; k < step.size(); ++k) all[of.unknowns[k]] = step[k];
+  }
+  return found;
 }
 
 }  // namespace
@@ -168,19 +236,19 @@ Convention::Convention(const Forest& forest, const Problem& problem) : problem_(
 std::vector<Convention::Steps> Convention::open(const EquationSource& source, const std::vector<Outcome>& outcomes,
                                                 const std::vector<bool>& looked_at, ThreadPool& threads) const {
   std::vector<Steps> found(outcomes.size());
-  std::vector<fit::NormalEquations> changes(outcomes.size());
-  for (std::size_t g = 0; g < outcomes.size(); ++g)
-    if (looked_at[g]) changes[g] = fit::NormalEquations(outcomes[g].equations.n, outcomes[g].equations.sparsity);
-  if (!source.add_changes_of_products(changes)) return found;
-  threads.parallel_for(outcomes.size(), 1, [&](std::size_t begin, std::size_t end, int) {
-    for (std::size_t g = begin; g < end; ++g) {
-      if (changes[g].n == 0) continue;
-      std::vector<bool> still = outcomes[g].held;  // with those of which no datum tells
-      for (std::size_t k = 0; k < still.size(); ++k) still[k] = still[k] || !(outcomes[g].equations.diagonal(k) > 0);
-      found[g] = fit::null_space(changes[g], still, expected_steps(numbers_[g]));
-      changes[g] = {};
-    }
+  const std::vector<std::vector<ProductOnBlock>> products = source.products();
+  std::vector<Connected> connected;
+  for (std::size_t g = 0; g < products.size(); ++g)
+    if (looked_at[g]) append_connected(source, problem_, g, products[g], connected);
+  std::vector<Steps> of_connected(connected.size());
+  threads.parallel_for(connected.size(), 1, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t k = begin; k < end; ++k)
+      of_connected[k] = steps_without_change(source, problem_, connected[k], outcomes[connected[k].group]);
   });
+  for (std::size_t k = 0; k < connected.size(); ++k) {
+    Steps& all = found[connected[k].group];
+    std::move(of_connected[k].begin(), of_connected[k].end(), std::back_inserter(all));
+  }
   return found;
 }
 
@@ -204,7 +272,7 @@ bool Convention::apply(const EquationSource& source, std::vector<Outcome>& outco
     const auto is_held = [](const fit::Number& number) { return number.rank < 0; };
     for (std::size_t g = begin; g < end; ++g)
       if (!open[g].empty() && std::any_of(numbers_[g].begin(), numbers_[g].end(), is_held))
-        every[g] = fit::null_space(outcomes[g].equations, outcomes[g].held, open[g].size());
+        every[g] = fit::null_space(outcomes[g].equations, outcomes[g].held, open[g]);
   });
   bool moved = false;
   for (std::size_t g = 0; g < outcomes.size(); ++g) {

@@ -36,7 +36,8 @@ class JonesSource final : public EquationSource {
   /// matrix anything but a common unitary factor).
   void look_again(Cancellation& cancellation) override { products_.evaluate(cancellation); }
   std::vector<std::vector<Essential>> essential() const override;
-  bool add_changes_of_products(std::vector<fit::NormalEquations>& groups) const override;
+  std::vector<std::vector<ProductOnBlock>> products() const override;
+  void changes_of(ProductOnBlock of, Contribution& changes) const override;
   std::vector<double> approach(std::vector<double>& values, Cancellation& cancellation) override;
   std::string method() const override;
   std::uint64_t statistics_bytes() const override { return sums_.bytes(); }

@@ -6,7 +6,6 @@
 #include "runtime/solve/problem.h"
 
 #include <algorithm>
-#include <set>
 #include <span>
 
 #include "runtime/core/error.h"
@@ -189,6 +188,7 @@ std::int32_t Problem::group_of(const Item& item) const {
 }
 
 void Problem::find_groups() {
+  sparsities_.reset();
   fit::DisjointSets sets(n_unknown_);
   std::vector<bool> occurs(n_unknown_, false);
   for (std::uint32_t e = 0; e < equations.size(); ++e)
@@ -225,37 +225,6 @@ void Problem::find_groups() {
         first_t = std::min(first_t, t), last_t = std::max(last_t, t);
         first_f = std::min(first_f, f), last_f = std::max(last_f, f);
       }
-}
-
-std::vector<std::shared_ptr<const fit::Sparsity>> Problem::sparsities() const {
-  constexpr std::size_t kFewUnknowns = 500;  // a dense matrix of these is no trouble
-  constexpr double kMostDensity = 0.3;       // above it elimination leaves little empty
-  std::vector<std::unique_ptr<fit::SparsityBuilder>> builders(n_group());
-  for (std::size_t g = 0; g < n_group(); ++g)
-    if (groups_[g].size() > kFewUnknowns) builders[g] = std::make_unique<fit::SparsityBuilder>(groups_[g].size());
-  std::vector<std::shared_ptr<const fit::Sparsity>> result(n_group());
-  if (std::none_of(builders.begin(), builders.end(), [](const auto& builder) { return builder != nullptr; }))
-    return result;
-  std::vector<std::uint32_t> places;
-  for (std::uint32_t e = 0; e < equations.size(); ++e) {
-    // Blocks of one equation often have the same unknowns of a group; those of other groups have the same places.
-    std::set<std::pair<std::int32_t, std::vector<std::uint32_t>>> seen;
-    for (std::uint32_t t = 0; t < segments_[0].size(); ++t)
-      for (std::uint32_t f = 0; f < segments_[1].size(); ++f) {
-        const std::int32_t g = group_of({e, t, f});
-        if (g < 0 || !builders[static_cast<std::size_t>(g)]) continue;
-        places.clear();
-        for_each_unknown({e, t, f}, [&](std::uint32_t u) { places.push_back(place_[u]); });
-        if (seen.emplace(g, places).second) builders[static_cast<std::size_t>(g)]->connect(places);
-      }
-  }
-  for (std::size_t g = 0; g < n_group(); ++g) {
-    if (!builders[g]) continue;
-    result[g] = builders[g]->finish();
-    builders[g].reset();
-    if (result[g]->density() > kMostDensity && result[g]->order() == nullptr) result[g].reset();
-  }
-  return result;
 }
 
 std::vector<double> Problem::values(const Forest& forest) const {

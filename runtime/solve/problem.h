@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -108,8 +109,9 @@ class Problem {
   /// First and last segment in time, then in frequency, on which a group has unknowns.
   const std::array<std::uint32_t, 4>& extent(std::size_t g) const { return extents_[g]; }
 
-  /// Which elements the normal matrix of each group has, for groups where that saves much; nothing for others.
-  std::vector<std::shared_ptr<const fit::Sparsity>> sparsities() const;
+  /// Which elements the normal matrix of each group has, for groups where that saves much; nothing for others. Found
+  /// when first asked for, and then kept as long as groups stay.
+  const std::vector<std::shared_ptr<const fit::Sparsity>>& sparsities() const;
 
   /// Values of all unknowns, from the forest.
   std::vector<double> values(const Forest& forest) const;
@@ -118,6 +120,9 @@ class Problem {
 
  private:
   void find_groups();
+  /// Adds the elements of all pairs of unknowns of two Parms.
+  void connect(std::size_t a, std::size_t b, const std::vector<AxisSet>& mixed,
+               std::vector<std::unique_ptr<fit::SparsityBuilder>>& builders) const;
   template <class Body>
   void for_each_unknown(const Item& item, const Body& body) const;
 
@@ -129,6 +134,7 @@ class Problem {
   std::vector<bool> active_;  // by unknown; empty: all
   std::vector<std::int32_t> group_of_;
   std::vector<std::uint32_t> place_;
+  mutable std::optional<std::vector<std::shared_ptr<const fit::Sparsity>>> sparsities_;
 };
 
 }  // namespace rimetree::solve

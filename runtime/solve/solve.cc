@@ -117,9 +117,10 @@ class Solve {
   // The equations of the groups that want them, at the values of the Parms.
   std::vector<GroupEquations> equations(const std::vector<bool>& wanted) {
     std::vector<GroupEquations> groups(problem_.n_group());
+    const auto& sparsities = problem_.sparsities();
     for (std::size_t g = 0; g < groups.size(); ++g) {
       groups[g].wanted = wanted[g];
-      if (wanted[g]) groups[g].equations = fit::NormalEquations(problem_.group(g).size(), sparsities_[g]);
+      if (wanted[g]) groups[g].equations = fit::NormalEquations(problem_.group(g).size(), sparsities[g]);
     }
     source_->add_to(groups, cancellation_);
     return groups;
@@ -128,8 +129,7 @@ class Solve {
   // Fits all groups side by side; leaves the solution in values_ (and trial values in the forest).
   std::vector<Outcome> fit(const fit::FitOptions& options) {
     const std::size_t n = problem_.n_group();
-    sparsities_ = problem_.sparsities();
-    check_memory(problem_, sparsities_, evaluator_.memory_budget());
+    check_memory(problem_, evaluator_.memory_budget());
     auto matrices = complex_unknowns(evaluator_.forest(), problem_);
     auto numbers = complex_numbers(evaluator_.forest(), problem_);
     std::vector<LevenbergMarquardt> fits;
@@ -380,7 +380,6 @@ class Solve {
   Problem problem_;
   const Convention convention_;
   std::vector<double> values_;
-  std::vector<std::shared_ptr<const fit::Sparsity>> sparsities_;  // by group
   std::unique_ptr<EquationSource> source_;
   std::vector<std::vector<bool>> terms_;
   SolveReport report_;

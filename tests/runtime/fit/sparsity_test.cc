@@ -23,9 +23,9 @@ TEST(Sparsity, HasTheElementsOfItsCliquesAndTheDiagonal) {
   EXPECT_THROW(static_cast<void>(sparsity->find(2, 1)), std::out_of_range);
 }
 
-TEST(Sparsity, OfManyCliquesIsTidiedOnTheWay) {
+TEST(Sparsity, AnElementOfManyEquationsIsThereOnce) {
   SparsityBuilder builder(3);
-  for (int i = 0; i < 600000; ++i) builder.connect(std::vector<std::uint32_t>{0, 1, 2});
+  for (int i = 0; i < 1000; ++i) builder.connect(std::vector<std::uint32_t>{0, 1, 2});
   EXPECT_EQ(builder.finish()->n_element(), 6u);
 }
 
