@@ -22,7 +22,7 @@ void refuse_mixed_times(const Evaluator& evaluator, const Problem& problem, std:
 
 // At the solution, at the trial, and of a step. Factors of sparse ones are counted as four times as many elements, with
 // their places.
-void check_memory(const Problem& problem, std::uint64_t budget) {
+void check_memory(Problem& problem, std::uint64_t budget) {
   const auto& sparsities = problem.sparsities();
   std::uint64_t bytes = 0, largest = 0;
   for (std::size_t g = 0; g < problem.n_group(); ++g) {

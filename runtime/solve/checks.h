@@ -14,7 +14,7 @@ namespace rimetree::solve {
 void refuse_mixed_times(const Evaluator& evaluator, const Problem& problem, std::size_t n_part);
 
 /// Throws Error where the normal matrices of all groups take more than a budget, in bytes.
-void check_memory(const Problem& problem, std::uint64_t budget);
+void check_memory(Problem& problem, std::uint64_t budget);
 
 /// Whether any unknown has a bound or a prior.
 bool is_limited(const Problem& problem);

@@ -111,7 +111,7 @@ class Problem {
 
   /// Which elements the normal matrix of each group has, for groups where that saves much; nothing for others. Found
   /// when first asked for, and then kept as long as groups stay.
-  const std::vector<std::shared_ptr<const fit::Sparsity>>& sparsities() const;
+  const std::vector<std::shared_ptr<const fit::Sparsity>>& sparsities();
 
   /// Values of all unknowns, from the forest.
   std::vector<double> values(const Forest& forest) const;
@@ -134,7 +134,7 @@ class Problem {
   std::vector<bool> active_;  // by unknown; empty: all
   std::vector<std::int32_t> group_of_;
   std::vector<std::uint32_t> place_;
-  mutable std::optional<std::vector<std::shared_ptr<const fit::Sparsity>>> sparsities_;
+  std::optional<std::vector<std::shared_ptr<const fit::Sparsity>>> sparsities_;
 };
 
 }  // namespace rimetree::solve

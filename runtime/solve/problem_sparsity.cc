@@ -55,7 +55,7 @@ std::vector<Companions> companions(const std::vector<Equation>& equations, std::
 
 }  // namespace
 
-const std::vector<std::shared_ptr<const fit::Sparsity>>& Problem::sparsities() const {
+const std::vector<std::shared_ptr<const fit::Sparsity>>& Problem::sparsities() {
   if (sparsities_) return *sparsities_;
   constexpr std::size_t kFewUnknowns = 500;  // a dense matrix of these is no trouble
   constexpr double kMostDensity = 0.3;       // above it elimination leaves little empty

@@ -115,7 +115,7 @@ TEST(Problem, EachLargeGroupKnowsWhichUnknownsOccurTogether) {
     forest.node("sum" + own, "Add", {"p" + own, "p" + before});
     equations.push_back(forest.node("x" + own, "Condeq", {"d", "sum" + own}).specs().back().name);
   }
-  const Problem of = problem(forest, equations);
+  Problem of = problem(forest, equations);
   ASSERT_EQ(of.n_group(), 3u);
   for (const auto& sparsity : of.sparsities()) {
     ASSERT_NE(sparsity, nullptr);
