@@ -60,11 +60,13 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
             {.name = "taps",
              .type = StateType::integer,
              .default_value = std::int64_t{1},
-             .doc = "1: a Fourier transform; more: a polyphase filter bank, a sinc over so many transforms"},
+             .doc = "1: a Fourier transform; more: a polyphase filter bank, a sinc over so many transforms, with its "
+                    "middle in that of its own; spectra that would reach beyond the samples are left out"},
             {.name = "window",
              .type = StateType::text,
              .default_value = std::string("rectangular"),
-             .doc = "taper of the transform or of the sinc: rectangular, hann or hamming"},
+             .doc = "taper of the transform or of the sinc: rectangular, hann or hamming; h is scaled so that noise "
+                    "has the same power in a channel with any"},
             {.name = "format",
              .type = StateType::text,
              .default_value = std::string("int8"),

@@ -30,6 +30,9 @@ struct Extent {
   double l = 0, m = 0, n = 0;
   /// Upper bound of |u l + v m + w n|.
   double bound(double u, double v, double w) const;
+  /// The same of rates of change over an exposure (s). What is no number may be anything: infinity, so that nobody
+  /// takes it for none.
+  double bound_of_change(double du, double dv, double dw, double exposure_s) const;
   void include(double l_value, double m_value, double n_value);
 };
 

@@ -41,16 +41,17 @@ SmearingLimits largest_phase_change(const Extent& extent, const Channels& channe
   const double wave_number = 2 * kPi / kSpeedOfLight_m_s;
   for (std::size_t i = 0; i < rows.n_row; ++i) {
     const double path = extent.bound(rows.u[i], rows.v[i], rows.w[i]);
-    const double exposure = rows.smear_time && rows.exposure_s != nullptr ? std::abs(rows.exposure_s[i]) : 0.0;
-    const double rate = extent.bound(rows.du[i], rows.dv[i], rows.dw[i]);
-    const double a = wave_number * channels.highest_hz * rate * exposure, b = wave_number * path * width;
+    const double exposure = rows.is_smeared_in_time() ? std::abs(rows.exposure_s[i]) : 0.0;
+    const double change =
+        rows.is_smeared_in_time() ? extent.bound_of_change(rows.du[i], rows.dv[i], rows.dw[i], exposure) : 0.0;
+    const double a = wave_number * channels.highest_hz * change, b = wave_number * path * width;
     const double length = std::hypot(rows.u[i], rows.v[i], rows.w[i]);
     const double turn = kEarthRotation_rad_s * exposure;
     const double q = a * relative_width, r = turn * turn * wave_number * channels.highest_hz * length * offset;
     const double error = q * std::min(0.25, a / 12) * std::min(0.25, b / 12) + r / 24 + q * q / 32 + r * r / 128;
     limits.time_rad = std::max(limits.time_rad, a);
     limits.frequency_rad = std::max(limits.frequency_rad, b);
-    limits.error = std::max(limits.error, std::min(error, 1.0));
+    if (std::isfinite(change)) limits.error = std::max(limits.error, std::min(error, 1.0));
   }
   return limits;
 }

@@ -1,6 +1,7 @@
 // Packs sources for the kernel: points first, real weights for the planes in use, n - 1 without cancellation.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <tuple>
@@ -135,6 +136,11 @@ void pack_relative_weights(Sky<T>& sky) {
 }  // namespace
 
 double Extent::bound(double u, double v, double w) const { return std::abs(u) * l + std::abs(v) * m + std::abs(w) * n; }
+
+double Extent::bound_of_change(double du, double dv, double dw, double exposure_s) const {
+  const double change = bound(du, dv, dw) * std::abs(exposure_s);
+  return std::isnan(change) ? std::numeric_limits<double>::infinity() : change;
+}
 
 void Extent::include(double l_value, double m_value, double n_value) {
   l = std::max(l, std::abs(l_value));

@@ -40,10 +40,16 @@ HWY_INLINE V each_number(Profile profile, V x, const F& f) {
   });
   return hn::Load(d, numbers);
 }
+/// exp(x); of what is no number it is none (Highway's is 0: a source whose width is NaN would be gone without a word).
+template <class V>
+HWY_INLINE V exp_of(V x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(hn::DFromV<V>(), x));
+}
+
 /// G(x), and -G'(x)/G(x).
 template <class V>
 HWY_INLINE V tapers_of(Profile profile, V x) {
-  if (is_exponential(profile)) return hn::Exp(hn::DFromV<V>(), hn::Neg(x));
+  if (is_exponential(profile)) return exp_of(hn::Neg(x));
   return each_number(profile, x, [](auto of, double number) HWY_ATTR { return of.taper(number); });
 }
 template <class V>

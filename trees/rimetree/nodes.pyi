@@ -149,9 +149,11 @@ def Channelise(
             channels, ascending in frequency: of complex samples number n_channel / 2 is the frequency
             that was mixed to zero; of real ones number 0 is zero
         taps (int, default 1)
-            1: a Fourier transform; more: a polyphase filter bank, a sinc over so many transforms
+            1: a Fourier transform; more: a polyphase filter bank, a sinc over so many transforms, with
+            its middle in that of its own; spectra that would reach beyond the samples are left out
         window (str, default 'rectangular')
-            taper of the transform or of the sinc: rectangular, hann or hamming
+            taper of the transform or of the sinc: rectangular, hann or hamming; h is scaled so that
+            noise has the same power in a channel with any
         format (str, default 'int8')
             what channels are rounded to, and cut off at, as of Voltages
         gain (float, default 1.0)

@@ -26,7 +26,7 @@ struct RowReach {
 RowReach reach_of(const Rows& rows, std::size_t i, const Extent& extent) {
   RowReach reach;
   if (rows.is_smeared_in_time())
-    reach.change = extent.bound(rows.du[i], rows.dv[i], rows.dw[i]) * std::abs(rows.exposure_s[i]);
+    reach.change = extent.bound_of_change(rows.du[i], rows.dv[i], rows.dw[i], rows.exposure_s[i]);
   reach.path = extent.bound(rows.u[i], rows.v[i], rows.w[i]) + 0.5 * reach.change;
   return reach;
 }

@@ -117,7 +117,8 @@ RT_HD void stage_phasor(const DeviceRun& run, const Seed<float>& from, double am
 template <class T>
 RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<T, true>& to) {
   // Sinc is even, and 1 to the last bit for arguments as small as this: no smearing needs no case of its own.
-  const double x = fmax(abs(kPi * change * run.middle_hz), 1e-9);
+  // What is no number stays none.
+  const double turn = abs(kPi * change * run.middle_hz), x = turn < 1e-9 ? 1e-9 : turn;
   const double half = 0.5 * x * (run.spacing_hz / run.middle_hz);
   to.sine[pair] = Complex<double>{cos(x) / x, sin(x) / x};
   const Complex<double> inner{cos(half), sin(half)};
@@ -132,7 +133,8 @@ RT_HD inline double taper_argument(Profile profile, const DeviceSource& s, doubl
   const double scale = scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
   const double x = scale * (along * along + across * across);
   // Beyond exp(-80) nothing is left to lose, and ratios of neighbouring channels stay within range.
-  return is_exponential(profile) && lowest_hz > 0 ? fmin(x, 80 / (lowest_hz * lowest_hz)) : x;
+  const bool is_limited = is_exponential(profile) && lowest_hz > 0 && x > 80 / (lowest_hz * lowest_hz);
+  return is_limited ? 80 / (lowest_hz * lowest_hz) : x;
 }
 
 /// The two factors J_p B and J_q^H of what a row sees of a source, at a channel of the launch.

@@ -96,11 +96,12 @@ TaperOnRun taper_on(Profile profile, const Run& run) {
   return {profile, is_exponential(profile), argument_scale(profile), largest};
 }
 
-/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h).
+/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h). What is no number stays none, which a minimum of the
+/// two need not do.
 template <class V, class T>
 HWY_INLINE V taper_argument(const TaperOnRun& taper, const Sky<T>& sky, std::size_t shape, V u, V v) {
-  const V e = shape_argument(taper.scale, sky, shape, u, v);
-  return taper.exponential ? hn::Min(e, hn::Set(hn::DFromV<V>(), taper.largest)) : e;
+  const V e = shape_argument(taper.scale, sky, shape, u, v), largest = hn::Set(hn::DFromV<V>(), taper.largest);
+  return taper.exponential ? hn::IfThenElse(hn::Gt(e, largest), largest, e) : e;
 }
 
 template <class V>
@@ -125,7 +126,7 @@ HWY_INLINE void start_taper(bool exponential, V e, const Run& run, std::size_t l
   const hn::DFromV<V> d;
   if (!exponential) return hn::Store(e, d, slow + TaperState::kArgument * lanes);
   const double nu = run.first_hz, step = run.spacing_hz;
-  hn::Store(hn::Exp(d, hn::Mul(e, hn::Set(d, -nu * nu))), d, slow + TaperState::kValue * lanes);
+  hn::Store(exp_of(hn::Mul(e, hn::Set(d, -nu * nu))), d, slow + TaperState::kValue * lanes);
   hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -step * (2 * nu + step)))), d, slow + TaperState::kRatio * lanes);
   hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -2 * step * step))), d, slow + TaperState::kChange * lanes);
 }

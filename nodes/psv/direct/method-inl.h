@@ -51,7 +51,7 @@ inline Reach reach_of(const double* rows, std::size_t lanes, const Extent& exten
   for (std::size_t i = 0; i < lanes; ++i) {
     const auto at = [&](int k) { return rows[k * lanes + i]; };
     reach.path = std::max(reach.path, extent.bound(at(0), at(1), at(2)));
-    reach.change = std::max(reach.change, extent.bound(at(3), at(4), at(5)) * std::abs(at(6)));
+    reach.change = std::max(reach.change, extent.bound_of_change(at(3), at(4), at(5), at(6)));
   }
   return reach;
 }

@@ -221,7 +221,7 @@ SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads, bo
   }
   const Rows& rows = of.rows;
   const SmearingLimits limits = largest_phase_change(of.sky.extent, of.channels, rows);
-  plan.smear_time = rows.du != nullptr && rows.exposure_s != nullptr && rows.smear_time && limits.time_rad > 1e-8;
+  plan.smear_time = rows.is_smeared_in_time() && limits.time_rad > 1e-8;
   plan.smear_frequency = rows.du != nullptr && rows.smear_frequency && limits.frequency_rad > 1e-8;
   if (plan.smear_frequency && 0.5 * limits.frequency_rad > kLargestTurn) {
     plan.obstacle = "phases change too much across a channel";
