@@ -42,13 +42,17 @@ from .verification import Verification
 
 if TYPE_CHECKING:  # what is loaded when it is used
     from . import calibration, ms, plots, sky, telescopes  # noqa: F401
+    from .mounts import azimuth_elevation, feed_rotation, parallactic_angle
     from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
 
 __version__ = "0.1.0"
 
 __getattr__, __dir__ = when_used(
     __name__,
-    {"sky_trees": "SkyNodes many_node_tree psv_tree sky_nodes"},
+    {
+        "mounts": "azimuth_elevation feed_rotation parallactic_angle",
+        "sky_trees": "SkyNodes many_node_tree psv_tree sky_nodes",
+    },
     modules=("calibration", "ms", "plots", "sky", "telescopes"),
     otherwise=nodes,  # has classes that a plugin registered after this module was imported
 )
@@ -70,8 +74,10 @@ __all__ = [
     "SolutionFlag",
     "SolveReport",
     "Verification",
+    "azimuth_elevation",
     "correlate",
     "each",
+    "feed_rotation",
     "from_order",
     "integers_from_order",
     "integers_to_order",
@@ -80,6 +86,7 @@ __all__ = [
     "ms",
     "nodes",
     "over",
+    "parallactic_angle",
     "predict",
     "product_inputs",
     "product_order",

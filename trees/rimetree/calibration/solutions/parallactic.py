@@ -18,6 +18,7 @@ from ... import nodes as rt
 from ...arguments import checked
 from ...cells import Cells
 from ...forest import Forest
+from ...mounts import horizon
 from ...ms import feed_of, inspect, slot_times
 from ...ms_reading import CORRELATION_NUMBERS
 from ...scope import NodeScope
@@ -41,11 +42,7 @@ def parallactic_angle_rad(
 ) -> NDArray[np.float64]:
     """[time, antenna] angles from north through east to the zenith (geodetic) of antennas [antenna, 3] (ITRF) at a
     direction (J2000) at some times (MJD, seconds)."""
-    from astropy.coordinates import EarthLocation
-
-    places = EarthLocation.from_geocentric(*np.asarray(xyz_m, dtype=float).T, unit="m")
-    lon, lat = places.lon.rad, places.lat.rad
-    up = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
+    up = horizon(xyz_m)[..., 2, :]
     axes = _axes_of_uvw(radec_rad, time_s)
     east, north = (np.einsum("at,pa->tp", axes[:, k], up) for k in (0, 1))
     return np.arctan2(east, north)
