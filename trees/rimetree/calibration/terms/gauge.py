@@ -218,8 +218,9 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], dict[Place, bool]]
     """What is held of the reference antenna although data may tell it, and what is to be held instead: in each
     direction (True), or in the brightest alone, as one of the whole sky takes it from all.
 
-    Where what feeds do inside of a leakage, or outside of it, changes within its intervals, no turn of all matrices
-    leaves leakages what they are; nor does it full matrices, where that is outside of them. What feeds do inside of
+    Where what feeds do inside of a leakage, or outside of it, changes within its intervals, or inside of it with the
+    direction, no turn of all matrices leaves leakages what they are; nor does it full matrices, where that is outside of
+    them. What feeds do inside of
     a rotation tells by how much all antennas are turned. How well all that is told depends on how large these,
     and changes, are.
     """
@@ -230,9 +231,12 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], dict[Place, bool]]
         if any(other.elements != ("",) for other in terms_inside(term, whole)):
             released.add((term.name, "rotation" if term.kind.name == "rotation" else "rotationmeasure", ""))
     for term in (one for one in terms if one.kind.name in ("leakage", "full")):
-        of_feeds = [t for t in terms if t.kind.diagonal and len(t.elements) == 2 and t.per in (None, term.per)]
-        changing = [t for t in of_feeds if t.kind.name in ("delay", "tec") or not as_fine(term, t)]
         inside = terms_inside(term, terms)
+        of_feeds = [t for t in terms if t.kind.diagonal and len(t.elements) == 2]
+        of_feeds = [t for t in of_feeds if t in inside or t.per in (None, term.per)]
+        # A term of directions inside of one of the whole sky is another in each of them.
+        apart = [t for t in of_feeds if t.per not in (None, term.per)]
+        changing = [t for t in of_feeds if t in apart or t.kind.name in ("delay", "tec") or not as_fine(term, t)]
         if term.kind.name == "leakage" and any(other in inside for other in changing):
             released |= {(term.name, part, element) for part in ("re", "im") for element in ("01", "10")}
         outside = [other for other in changing if other not in inside]
