@@ -84,9 +84,12 @@ def observe():
     def fill(path, sky, centre, jones, *, noise_jy=0.0, flag=None, column="DATA", seed=0, **rows):
         (tile,) = rt.ms.tiles(path, [], time_slots=10000, **rows)
         axes = (tile["time_s"], tile["frequency_hz"])
+        is_circular = rt.ms.CORRELATION_NAMES[tile["correlation_type"][0]] in ("RR", "RL", "LR", "LL")
+        to_feeds = np.array([[1, 1j], [1, -1j]]) / np.sqrt(2) if is_circular else np.eye(2)
         total = np.zeros((*tile["row"].shape, len(axes[1]), 2, 2), complex)
         for patch in sky.patches or [None]:
-            seen = predicted_by_psv(tile, sky if patch is None else sky.select(patches=[patch]), centre)
+            seen = to_feeds @ predicted_by_psv(tile, sky if patch is None else sky.select(patches=[patch]), centre)
+            seen = seen @ to_feeds.conj().T
             for k, (p, q) in enumerate(tile["baselines"]):
                 left, right = (np.eye(2) if patch is None else jones(a, patch, *axes) for a in (p, q))
                 total[k] += left @ seen[k] @ np.conj(np.swapaxes(right, -1, -2))

@@ -87,3 +87,9 @@ def test_what_is_not_searched_for_is_told(calibrated, gain):
     assert {status for one in report.chunks for status in one.statuses} == {BETTER_MAY_BE}
     report, _ = calibrated("faraday", 0.05, [gain, "F: faraday, per patch"], turned=3.0)
     assert report.converged == report.solves and report.noise_ratio == pytest.approx(1.0, rel=0.02)
+
+
+def test_where_no_direction_has_signal(calibrated):
+    """Nothing is left to search for: a traceback."""
+    report, _ = calibrated("rotation", 3.0, ["R: rotation, per patch"], absent=("p0", "p1", "p2"))
+    assert not report.usable

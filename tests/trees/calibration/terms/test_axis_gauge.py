@@ -61,8 +61,8 @@ def in_convention(truth, one, other):
 def fitted(solved):
     """fitted(terms, sky, jones, of_patch, options): the report."""
 
-    def fit(terms, sky, jones, of_patch=lambda *_: np.eye(2), noise_jy=0.0, seed=0, feed="XX XY YX YY", **options):
-        data = {"slots": N_TIME, "channels": N_CHANNEL, "correlations": feed, "noise_jy": noise_jy, "seed": seed}
+    def fit(terms, sky, jones, of_patch=lambda *_: np.eye(2), noise_jy=0.0, seed=0, **options):
+        data = {"slots": N_TIME, "channels": N_CHANNEL, "noise_jy": noise_jy, "seed": seed}
         return solved(terms, jones, sky, of_patch, options=options, **data)[0]
 
     return fit

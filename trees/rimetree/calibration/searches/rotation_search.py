@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..terms.terms import Term
+from .feed_differences import common_spectra
 from .fringe import phase_rate, search, searches
 from .interval_search import IntervalSearch
 from .rotations_inside_gains import (
@@ -17,8 +18,6 @@ from .rotations_inside_gains import (
     of_one_sign_along_frequency,
     polarisations,
 )
-
-_POLARISED = 1e-9  # of the power of a model: less in its crossed hands is rounding
 
 
 def search_rotation_inside_gains(intervals: IntervalSearch, term, sums, chunk, bins) -> NDArray[np.float64]:
@@ -93,26 +92,14 @@ def common_rotations(
     """{direction: as of `common_rotation`} of several, as far as their models are polarised; `parts`: the direction
     of each part of the sums; `relative` {direction: values}.
 
-    What each multiplies its RL by, and divides its LR by, follows from all of them together.
+    What each multiplies its RL by, and divides its LR by, follows from all of them together (`common_spectra`).
     """
-    cells, names = intervals.cells(term, chunk, bins, sums), list(relative)
-    of = np.array([[name == one for one in parts] for name in names], dtype=float)
-    power = np.moveaxis(of @ sums.power @ of.T, 3, 0)  # [hand, baseline, time, freq, direction, direction]
-    bright = power[:2].real.sum(axis=(0, 1, 2, 3)).diagonal()
-    seen = power[2:].real.sum(axis=(0, 1, 2, 3)).diagonal() > _POLARISED * bright
-    turns = np.stack([intervals.phasors(term, relative[name], sums, chunk, bins)[..., 0] for name in names], axis=-1)
-    turns = turns[sums.baselines[:, 0]] * turns[sums.baselines[:, 1]] * seen
-    rl, lr = np.moveaxis((sums.product @ of.T)[:, :, :, 2:], 3, 0)
-    total = (np.conj(turns) * (rl + np.conj(lr))).sum(axis=0)  # [time, freq, direction]
-    square = (np.conj(turns)[..., :, None] * (power[2] + np.conj(power[3])) * turns[..., None, :]).sum(axis=0)
-    found = {name: np.zeros(intervals.intervals_of(term, chunk)) for name in names}
-    for t, f in np.ndindex(intervals.intervals_of(term, chunk)):
-        at = np.ix_(cells[0] == t, cells[1] == f)
-        own, model = total[at].sum(axis=0), square[at].sum(axis=0)
-        turned = (np.linalg.pinv(model, rcond=1e-9, hermitian=True) @ own[..., None])[..., 0]
-        turned = turned * model.real.diagonal(axis1=1, axis2=2)  # [freq, direction], with its weight
-        for name, one in zip(names, turned.T, strict=True):
-            found[name][t, f] = _half_turned(term, one, sums.frequency_hz[cells[1] == f])
+    cells, shape = intervals.cells(term, chunk, bins, sums), intervals.intervals_of(term, chunk)
+    phasors = {name: intervals.phasors(term, own, sums, chunk, bins) for name, own in relative.items()}
+    found = {name: np.zeros(shape) for name in relative}
+    for at, spectra in common_spectra(sums, parts, phasors, cells, shape):
+        for name, (spectrum, _) in spectra.items():
+            found[name][at] = _half_turned(term, spectrum, sums.frequency_hz[cells[1] == at[1]])
     return found
 
 

@@ -27,13 +27,15 @@ from ..model.models import Model
 from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
 from ..searches.diagonal_gains import on_baselines
+from ..searches.feed_differences import differences_of_feeds
 from ..searches.gains_of_bins import floor_of_gains
-from ..searches.interval_search import ALONG_FREQUENCY, IntervalSearch
+from ..searches.interval_search import ALONG_FREQUENCY, SEARCHED, IntervalSearch
 from ..searches.rotation_search import common_rotations
 from ..searches.search_sums import SearchSums, inside
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term, has_amplitude
+from .named_values import by_direction, named
 from .whole_sky import WholeSkySearch
 
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
@@ -81,6 +83,7 @@ class StartingSearch:
         self._parts = model.parts([*(term.per for term in terms), *held.pers])
         self._sums = SearchSums(plan, self._parts, tree, opened, held, factors)
         each = [term for term in terms if term.per is not None]
+        self._around = [term for term in terms if term.per is None]
         self._whole = WholeSkySearch(plan, terms)
         self._intervals = IntervalSearch(plan, self._whole.any_phase)
         rotations = [term for term in terms if term.kind.name in ROTATIONS]
@@ -89,11 +92,15 @@ class StartingSearch:
         alone = each == rotations and len(each) == 1 and all(t.kind.name == "amplitude" and t.scalar for t in rest)
         self._circular = self._whole.by_circular_hands and alone
         self._each = each if self._circular else [term for term in each if term.turns][:1]
+        # What all antennas have of one feed against the other, where it is not held, is told by crossed hands.
+        of_feeds = {term.name for term in self._each if term.kind.name in SEARCHED and len(term.elements) == 2}
+        free = [one for one in tree.parameters if one.element == 1 and not (one.referred or one.fixed)]
+        directions = {one.direction for one in free if one.term in of_feeds}
+        self._crossed = directions if len(plan.group.correlations) == 4 else set()
         # Of others a fit may end in any minimum.
         of_directions = any(term.per is not None for term in rotations) and not self._circular
-        self._in_doubt = of_directions or self._whole.in_doubt
+        self._in_doubt = of_directions or self._whole.in_doubt or bool(self._crossed and self._around)
         self._terms = list(terms)
-        self._around = [term for term in terms if term.per is None]
         self._scaled = not has_amplitude(terms)
         names = [part.directions[each[0].per] for part in self._parts] if each else []
         #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
@@ -132,8 +139,8 @@ class StartingSearch:
         where = chunk, reference, options
         if self.in_two_steps:
             together = self._together(*where, without)
-            if together is not None:
-                return together
+            if together is not None:  # of parallel hands, which do not tell all that is in doubt
+                return replace(together, lowest=False) if self._in_doubt else together
         if self.wanted:
             found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
@@ -157,7 +164,7 @@ class StartingSearch:
             known = {name: tables_of(parm)["value"] for name, parm in solved.parms.items() if name in whole}
             best, least = replace(begin, values={**begin.values, **known}), solved.chi_square[-1]
             found = self.run_directions(chunk, reference, options, known, without)
-            begin = replace(found, values={**best.values, **found.values}, scale=begin.scale)
+            begin = replace(found, values={**best.values, **found.values}, scale=begin.scale, lowest=begin.lowest)
             best = replace(best, share=found.share, floor=found.floor, floor_freedom=found.floor_freedom)
         return best
 
@@ -179,6 +186,7 @@ class StartingSearch:
         sums = None if solved is None else self._read(chunk, self._terms, True, reference, options)[0]
         if sums is None:
             return begin
+        sums = sums.of_parallel_hands()
         if all(one.converged for one in solved.groups) and _is_good(solved, sums):
             return replace(begin, floor=sums.floor[0], floor_freedom=sums.floor[1])
         return self._together(chunk, reference, options, without) or begin
@@ -227,7 +235,8 @@ class StartingSearch:
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         known = {name: tables_of(parm)["value"] for name, parm in solved.parms.items() if name in whole}
         found = self.run_directions(chunk, reference, options, known, before.absent)
-        return replace(found, values={**before.values, **known, **found.values}, scale=before.scale)
+        values = {**before.values, **known, **found.values}
+        return replace(found, values=values, scale=before.scale, lowest=before.lowest)
 
     def run(
         self, chunk: Chunk, reference: int, options: CalibrationOptions, without: Collection[str] = ()
@@ -274,8 +283,13 @@ class StartingSearch:
         self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions
     ) -> tuple[Coherence | None, CoherenceBins]:
         self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
-        of_directions = Hands.CIRCULAR if self._circular else Hands.PARALLEL
-        hands = of_directions if apart else self._whole.hands
+        if not apart:
+            return self._sums.read(chunk, terms, apart, reference, options, hands=self._whole.hands)
+        if self._crossed:
+            found = self._sums.read(chunk, terms, apart, reference, options, hands=Hands.ALL)
+            if found[0] is not None:
+                return found
+        hands = Hands.CIRCULAR if self._circular else Hands.PARALLEL
         return self._sums.read(chunk, terms, apart, reference, options, hands=hands)
 
     def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
@@ -315,15 +329,19 @@ class StartingSearch:
             return on_baselines(self._intervals.phasors(term, values, sums, chunk, bins), sums)
 
         if joint is not None:
-            found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
+            found.take(self._jointly(term, chunk, sums, joint), search, phasors, joint.scales)
         else:
             joint = self._searched(found, term, sums, chunk, bins, search, phasors)
         found.leave_noise(list(self._tree.presence), search, phasors)
+        parts = [part.directions[term.per] for part in self._parts]
+        there = {name: own for name, own in found.values.items() if name not in found.absent}
         if self._circular:
-            parts = [part.directions[term.per] for part in self._parts]
-            there = {name: own for name, own in found.values.items() if name not in found.absent}
             for name, own in common_rotations(self._intervals, term, of_hands, parts, there, chunk, bins).items():
                 found.values[name] = found.values[name] + own[..., None]
+        elif self._crossed and of_hands.product.shape[3] == 4:
+            there = {name: own for name, own in there.items() if name in self._crossed}
+            for name, own in differences_of_feeds(self._intervals, term, of_hands, parts, there, chunk, bins).items():
+                found.values[name] = found.values[name] - np.stack([np.zeros_like(own), own])[..., None]
         values: dict[str, NDArray[np.float64]] = {}
         for name, own in found.values.items():
             values |= self._named(term, name, own)
@@ -349,30 +367,19 @@ class StartingSearch:
             known |= self._named(term, name, own)
         joint = self._jointly_found(sums, chunk, bins, found.without, known)
         if joint is not None and joint.good:
-            found.adopt(self._values_of(term, chunk, sums, joint), joint.scales, phasors)
+            found.adopt(self._jointly(term, chunk, sums, joint), joint.scales, phasors)
         elif joint is not None:
-            found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
+            found.take(self._jointly(term, chunk, sums, joint), search, phasors, joint.scales)
         return joint
 
-    def _values_of(
-        self, term: Term, chunk: Chunk, sums: Coherence, joint: JointStart
-    ) -> dict[str, NDArray[np.float64]]:
+    def _jointly(self, term: Term, chunk: Chunk, sums: Coherence, joint: JointStart) -> dict[str, NDArray[np.float64]]:
         """{direction: [element, time, freq, antenna]} of a term."""
-        shape = len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre), len(sums.antennas)
-        found: dict[str, NDArray[np.float64]] = {}
-        for one in self._tree.parameters:
-            if one.term == term.name and one.node in joint.values:
-                own = found.setdefault(one.direction, np.zeros((len(term.elements), *shape)))
-                own[one.element, :, :, sums.antennas.index(one.antenna)] = joint.values[one.node]
-        return found
+        return by_direction(
+            self._tree.parameters, term, joint.values, self._intervals.intervals_of(term, chunk), sums.antennas
+        )
 
     def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
-        antennas = list(self._plan.group.antennas)
-        return {
-            one.node: _part(one.part, values[one.element, :, :, antennas.index(one.antenna)])
-            for one in self._tree.parameters
-            if one.term == term.name and one.direction == direction
-        }
+        return named(self._tree.parameters, term, direction, values, list(self._plan.group.antennas))
 
 
 def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
@@ -381,13 +388,6 @@ def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
         key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
         for key in ("value", "sigma", "cross", "flag")
     }
-
-
-def _part(part: str, values: NDArray) -> NDArray[np.float64]:
-    """A real parameter's share of values, which are complex for gains."""
-    if not np.iscomplexobj(values):
-        return values
-    return {"re": np.real, "im": np.imag, "amplitude": np.abs, "phase": np.angle}[part](values)
 
 
 def _is_good(solved: SolveReport, sums: Coherence) -> bool:

@@ -219,10 +219,9 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], dict[Place, bool]]
     direction (True), or in the brightest alone, as one of the whole sky takes it from all.
 
     Where what feeds do inside of a leakage, or outside of it, changes within its intervals, or inside of it with the
-    direction, no turn of all matrices leaves leakages what they are; nor does it full matrices, where that is outside of
-    them. What feeds do inside of
-    a rotation tells by how much all antennas are turned. How well all that is told depends on how large these,
-    and changes, are.
+    direction, no turn of all matrices leaves leakages what they are; nor does it full matrices, where that is outside
+    of them. What feeds do inside of a rotation tells by how much all antennas are turned. How well all that is told
+    depends on how large these, and changes, are.
     """
     whole = [term for term in terms if term.per is None]
     released: set[Place] = set()
