@@ -8,6 +8,7 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <Eigen/SVD>
+#include <algorithm>
 #include <limits>
 
 #include "runtime/fit/scaled_matrix.h"
@@ -134,14 +135,84 @@ void impose(const Wanted& wanted, Spectrum& spectrum) {
 
 }  // namespace
 
-Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held,
-                      const CovarianceRequest& request) {
+namespace {
+
+Covariance nothing_known(std::size_t n, const CovarianceRequest& request) {
   Covariance result;
-  result.sigma.assign(equations.n, std::numeric_limits<double>::quiet_NaN());
-  result.at_most.assign(equations.n, std::numeric_limits<double>::quiet_NaN());
-  result.determined.assign(equations.n, 0.0);
+  result.sigma.assign(n, std::numeric_limits<double>::quiet_NaN());
+  result.at_most.assign(n, std::numeric_limits<double>::quiet_NaN());
+  result.determined.assign(n, 0.0);
   result.combination_determined.assign(request.combinations.size(), false);
   result.of_pairs.assign(request.pairs.size(), 0.0);
+  return result;
+}
+
+/// The blocks of unknowns of which a matrix is made, if it has no elements between them and nothing is asked of more
+/// than one of them; else null.
+const BlockOrder* apart(const NormalEquations& equations, const CovarianceRequest& request) {
+  const BlockOrder* order = equations.sparsity ? equations.sparsity->order() : nullptr;
+  if (order == nullptr || !order->border.empty() || order->blocks.size() < 2) return nullptr;
+  if (!request.conditions.empty() || !request.open.empty()) return nullptr;
+  const auto block = [&](std::size_t k) { return order->block_of[k]; };
+  for (const auto& [i, j] : request.pairs)
+    if (block(i) != block(j)) return nullptr;
+  for (const Combination& combination : request.combinations)
+    for (const auto& [k, coefficient] : combination)
+      if (block(k) != block(combination.front().first)) return nullptr;
+  return order;
+}
+
+/// One of these blocks, as a matrix of its own.
+NormalEquations equations_of(const NormalEquations& all, const BlockOrder& order,
+                             const std::vector<std::uint32_t>& unknowns) {
+  NormalEquations own(unknowns.size());
+  for (const std::uint32_t column : unknowns)
+    for (std::size_t e = all.sparsity->begin(column); e < all.sparsity->begin(column + 1); ++e)
+      own.at(order.place[all.sparsity->row(e)], order.place[column]) = all.matrix[e];
+  return own;
+}
+
+Covariance of_blocks(const NormalEquations& equations, const std::vector<bool>& held, const CovarianceRequest& request,
+                     const BlockOrder& order) {
+  Covariance all = nothing_known(equations.n, request);
+  std::vector<std::vector<std::size_t>> pairs(order.blocks.size()), combinations(order.blocks.size());
+  const auto block = [&](std::size_t k) { return static_cast<std::size_t>(order.block_of[k]); };
+  for (std::size_t k = 0; k < request.pairs.size(); ++k) pairs[block(request.pairs[k].first)].push_back(k);
+  for (std::size_t c = 0; c < request.combinations.size(); ++c)
+    if (!request.combinations[c].empty()) combinations[block(request.combinations[c].front().first)].push_back(c);
+  for (std::size_t b = 0; b < order.blocks.size(); ++b) {
+    const std::vector<std::uint32_t>& unknowns = order.blocks[b].unknowns;
+    std::vector<bool> own_held;
+    for (const std::uint32_t u : unknowns) own_held.push_back(held[u]);
+    CovarianceRequest own_request;
+    for (const std::size_t k : pairs[b])
+      own_request.pairs.emplace_back(order.place[request.pairs[k].first], order.place[request.pairs[k].second]);
+    for (const std::size_t c : combinations[b]) {
+      own_request.combinations.emplace_back();
+      for (const auto& [k, coefficient] : request.combinations[c])
+        own_request.combinations.back().emplace_back(order.place[k], coefficient);
+    }
+    const Covariance own = covariance(equations_of(equations, order, unknowns), own_held, own_request);
+    all.rank += own.rank;
+    all.condition = std::max(all.condition, own.condition);
+    for (std::size_t k = 0; k < unknowns.size(); ++k) {
+      all.sigma[unknowns[k]] = own.sigma[k];
+      all.at_most[unknowns[k]] = own.at_most[k];
+      all.determined[unknowns[k]] = own.determined[k];
+    }
+    for (std::size_t k = 0; k < pairs[b].size(); ++k) all.of_pairs[pairs[b][k]] = own.of_pairs[k];
+    for (std::size_t c = 0; c < combinations[b].size(); ++c)
+      all.combination_determined[combinations[b][c]] = own.combination_determined[c];
+  }
+  return all;
+}
+
+}  // namespace
+
+Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held,
+                      const CovarianceRequest& request) {
+  if (const BlockOrder* order = apart(equations, request)) return of_blocks(equations, held, request, *order);
+  Covariance result = nothing_known(equations.n, request);
   const Eigen::VectorXd scale = scale_of_others(equations, held);
   const auto moving = static_cast<std::size_t>((scale.array() > 0).count());
   if (moving == 0) return result;

@@ -11,7 +11,8 @@ namespace rimetree::fit {
 
 struct Covariance {
   std::size_t rank = 0;         ///< of the normal matrix scaled to unit diagonal
-  double condition = 0;         ///< of its part of full rank: largest by smallest eigenvalue, roughly
+  double condition = 0;         ///< of its part of full rank: largest by smallest eigenvalue, roughly; the largest of
+                                ///< those of blocks that share no unknown
   std::vector<double> sigma;    ///< [n] standard errors; of what is determined, where not all is (pseudo-inverse)
   std::vector<double> at_most;  ///< [n] sigma, if of steps that no condition holds equations saw as much as their own
                                 ///< rounding errors

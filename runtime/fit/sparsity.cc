@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace rimetree::fit {
 
@@ -38,8 +39,9 @@ void SparsityBuilder::connect(std::span<const std::uint32_t> unknowns) {
       if (a > b) connect(a, b);
 }
 
-std::shared_ptr<const Sparsity> SparsityBuilder::finish() {
+std::shared_ptr<const Sparsity> SparsityBuilder::finish(std::vector<std::uint32_t> part) {
   auto result = std::make_shared<Sparsity>();
+  result->part_ = std::move(part);
   result->begin_.push_back(0);
   for (std::vector<std::uint32_t>& rows : rows_) {
     if (!std::is_sorted(rows.begin(), rows.end())) std::sort(rows.begin(), rows.end());

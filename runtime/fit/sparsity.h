@@ -29,6 +29,9 @@ class Sparsity {
       if (row_[e] == row) return e;
     return search(element, row, column);
   }
+  /// Whether equations of two unknowns are added to an element: not where one of them is held while the other moves.
+  bool couples(std::size_t a, std::size_t b) const { return part_.empty() || part_[a] == part_[b]; }
+  bool leaves_out() const { return !part_.empty(); }
   /// How to eliminate blocks that share few unknowns; nothing where that saves little.
   const BlockOrder* order() const { return order_.get(); }
   /// Elements over those of a full triangle.
@@ -40,7 +43,7 @@ class Sparsity {
   friend class SparsityBuilder;
   std::size_t search(std::size_t from, std::size_t row, std::size_t column) const;
   std::vector<std::size_t> begin_;
-  std::vector<std::uint32_t> row_;
+  std::vector<std::uint32_t> row_, part_;
   std::shared_ptr<const BlockOrder> order_;
 };
 
@@ -51,7 +54,8 @@ class SparsityBuilder {
   void connect(std::uint32_t a, std::uint32_t b);
   /// Each with each.
   void connect(std::span<const std::uint32_t> unknowns);
-  std::shared_ptr<const Sparsity> finish();
+  /// `part`: by unknown, if what couples different ones is left out.
+  std::shared_ptr<const Sparsity> finish(std::vector<std::uint32_t> part = {});
 
  private:
   std::vector<std::vector<std::uint32_t>> rows_;  ///< by column; an element may come several times

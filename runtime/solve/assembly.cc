@@ -12,7 +12,9 @@ constexpr std::size_t kSlab = 4096;  // items whose contributions are held at a 
 void add_matrix(const fit::NormalEquations& from, const std::vector<std::uint32_t>& places, fit::NormalEquations& to) {
   if (!std::is_sorted(places.begin(), places.end())) {
     for (std::size_t j = 0; j < from.n; ++j)
-      for (std::size_t i = 0; i <= j; ++i) to.at(places[j], places[i]) += from.matrix[j * from.n + i];
+      for (std::size_t i = 0; i <= j; ++i)
+        if (!to.sparsity || to.sparsity->couples(places[j], places[i]))
+          to.at(places[j], places[i]) += from.matrix[j * from.n + i];
     return;
   }
   for (std::size_t j = 0; j < from.n; ++j) {
@@ -25,7 +27,7 @@ void add_matrix(const fit::NormalEquations& from, const std::vector<std::uint32_
     std::size_t element = to.sparsity->begin(column);
     for (std::size_t i = j; i < from.n; ++i) {
       const double value = from.matrix[i * from.n + j];
-      if (value == 0) continue;
+      if (value == 0 || !to.sparsity->couples(places[i], column)) continue;
       element = to.sparsity->find_after(element, places[i], column);
       to.matrix[element] += value;
     }
@@ -54,7 +56,7 @@ class BlockSums {
       std::size_t element = to.sparsity->begin(column);
       for (std::size_t i = j; i < order.size(); ++i) {
         const double value = at(order[i], order[j]);
-        if (value == 0) continue;
+        if (value == 0 || !to.sparsity->couples(place_[order[i]], column)) continue;
         element = to.sparsity->find_after(element, place_[order[i]], column);
         to.matrix[element] += value;
       }

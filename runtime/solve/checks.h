@@ -16,6 +16,9 @@ void refuse_mixed_times(const Evaluator& evaluator, const Problem& problem, std:
 /// Throws Error where the normal matrices of all groups take more than a budget, in bytes.
 void check_memory(Problem& problem, std::uint64_t budget);
 
+/// Whether normal matrices of all unknowns together take more than a budget, in bytes, or too long.
+bool is_too_large(const Problem& problem, std::uint64_t budget);
+
 /// Whether any unknown has a bound or a prior.
 bool is_limited(const Problem& problem);
 

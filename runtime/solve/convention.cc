@@ -89,9 +89,10 @@ bool take_out_unsure(const Outcome& outcome, const std::vector<std::vector<doubl
   if (!(outcome.freedom() > 0)) return false;
   const double scale = std::sqrt(outcome.equations.chi_square / outcome.freedom());
   // Errors besides what is open, which is taken from all numbers alike: no number counts for more than another.
-  std::vector<fit::Combination> alike;
-  for (const std::vector<double>& step : open) {
-    fit::Combination& condition = alike.emplace_back();
+  fit::CovarianceRequest request;
+  if (outcome.coupled()) request.open = open;
+  for (const std::vector<double>& step : request.open) {
+    fit::Combination& condition = request.conditions.emplace_back();
     for (const fit::Number& number : numbers) {
       const double size = size_of(x, number);
       if (!number.factor || number.rank <= 0 || !(size > 0)) continue;
@@ -99,7 +100,7 @@ bool take_out_unsure(const Outcome& outcome, const std::vector<std::vector<doubl
       if (number.im >= 0) condition.emplace_back(number.im, step[static_cast<std::size_t>(number.im)] / (size * size));
     }
   }
-  const std::vector<double> sigma = fit::covariance(outcome.equations, outcome.held, {{}, alike, {}, open}).at_most;
+  const std::vector<double> sigma = fit::covariance(outcome.equations, outcome.held, request).at_most;
   std::map<std::uint32_t, std::array<std::vector<double>, 2>> series;  // sizes, and errors relative to them
   for (const fit::Number& number : numbers) {
     const double size = size_of(x, number), error = scale * size_of(sigma, number);
@@ -254,7 +255,7 @@ std::vector<Convention::Steps> Convention::open(const EquationSource& source, co
 
 void Convention::keep_open(const EquationSource& source, std::vector<Outcome>& outcomes, ThreadPool& threads) const {
   std::vector<bool> holds;
-  for (const Outcome& outcome : outcomes) holds.push_back(!outcome.conditions.empty());
+  for (const Outcome& outcome : outcomes) holds.push_back(outcome.coupled() && !outcome.conditions.empty());
   if (std::none_of(holds.begin(), holds.end(), [](bool one) { return one; })) return;
   std::vector<Steps> found = open(source, outcomes, holds, threads);
   for (std::size_t g = 0; g < outcomes.size(); ++g) outcomes[g].open = std::move(found[g]);
@@ -271,7 +272,7 @@ bool Convention::apply(const EquationSource& source, std::vector<Outcome>& outco
   threads.parallel_for(outcomes.size(), 1, [&](std::size_t begin, std::size_t end, int) {
     const auto is_held = [](const fit::Number& number) { return number.rank < 0; };
     for (std::size_t g = begin; g < end; ++g)
-      if (!open[g].empty() && std::any_of(numbers_[g].begin(), numbers_[g].end(), is_held))
+      if (outcomes[g].coupled() && !open[g].empty() && std::any_of(numbers_[g].begin(), numbers_[g].end(), is_held))
         every[g] = fit::null_space(outcomes[g].equations, outcomes[g].held, open[g]);
   });
   bool moved = false;

@@ -109,31 +109,34 @@ std::string JonesSource::method() const {
          (smoothed_hz_ > 0 ? ", smoothed along frequency" : "");
 }
 
-std::vector<std::vector<bool>> JonesSource::unknowns_of_terms() const {
-  // Which terms a Parm occurs in: what occurs in several is shared by them, and a term of its own.
-  std::vector<int> term_of(problem_.parms.size(), -1);
-  int last = 0;
+/// Of label(term, factor's place in the chain, from the outside) for all places where a Parm occurs; -1: they differ.
+template <class Label>
+std::vector<int> JonesSource::labels_of_parms(const Label& label) const {
+  constexpr int kNone = -2, kSeveral = -1;
+  std::vector<int> labels(problem_.parms.size(), kNone);
   for (const JonesModel& model : products_.models())
     for (std::size_t t = 0; t < model.terms.size(); ++t)
       for (const auto* factors : {&model.terms[t].left, &model.terms[t].right})
-        for (const int factor : *factors)
-          for (const int node : solvable_below(products_.forest().get(), factor)) {
-            const int p = problem_.parm_of_node[node], term = static_cast<int>(t);
+        for (std::size_t k = 0; k < factors->size(); ++k)
+          for (const int node : solvable_below(products_.forest().get(), (*factors)[k])) {
+            const int p = problem_.parm_of_node[node];
             if (p < 0) continue;
-            if (term_of[p] == -1) term_of[p] = term;
-            if (term_of[p] != term) term_of[p] = -2;
-            last = std::max(last, term);
+            const bool left = factors == &model.terms[t].left;
+            const int here = label(static_cast<int>(t), static_cast<int>(left ? k : factors->size() - 1 - k));
+            int& of = labels[static_cast<std::size_t>(p)];
+            of = of == kNone || of == here ? here : kSeveral;
           }
-  std::vector<std::vector<bool>> terms;
-  for (int term = -2; term <= last; ++term) {
-    std::vector<bool> unknowns(problem_.n_unknown(), false);
-    for (std::size_t p = 0; p < problem_.parms.size(); ++p)
-      if (term_of[p] == term)
-        for (std::size_t k = 0; k < problem_.parms[p].tiles.n_unknown(); ++k)
-          unknowns[problem_.parms[p].first_unknown + k] = true;
-    if (std::find(unknowns.begin(), unknowns.end(), true) != unknowns.end()) terms.push_back(std::move(unknowns));
-  }
-  return terms;
+  std::replace(labels.begin(), labels.end(), kNone, kSeveral);
+  return labels;
+}
+
+std::vector<int> JonesSource::terms_of_parms() const {
+  return labels_of_parms([](int term, int) { return term; });
+}
+
+std::vector<int> JonesSource::places_of_parms() const {
+  constexpr int kMostFactors = 1 << 10;
+  return labels_of_parms([](int term, int place) { return term * kMostFactors + place; });
 }
 
 std::vector<std::size_t> JonesSource::occurrences() const {

@@ -112,6 +112,11 @@ class Problem {
   /// Which elements the normal matrix of each group has, for groups where that saves much; nothing for others. Found
   /// when first asked for, and then kept as long as groups stay.
   const std::vector<std::shared_ptr<const fit::Sparsity>>& sparsities();
+  /// Elements of the normal matrices of all groups, if only those that may differ from zero are kept.
+  double n_element() const;
+  /// Leaves out of large normal matrices what is between unknowns of different parts: each part's equations are then
+  /// those with all others held. Groups stay what they are.
+  void uncouple(std::vector<int> part_of_parm);
 
   /// Values of all unknowns, from the forest.
   std::vector<double> values(const Forest& forest) const;
@@ -120,8 +125,18 @@ class Problem {
 
  private:
   void find_groups();
+  // Of normal matrices; see problem_sparsity.cc.
+  /// Tiles of two Parms that occur together along time and frequency, ascending.
+  struct TogetherOnTiles {
+    std::vector<std::pair<std::int32_t, std::int32_t>> times, frequencies;
+  };
+  TogetherOnTiles together(std::size_t a, std::size_t b, const std::vector<AxisSet>& mixed) const;
+  template <class Body>
+  void for_each_pair_of_parms(const Body& body) const;
+  std::vector<AxisSet> mixed_of_parms() const;
+  std::vector<std::uint32_t> parts_of(std::size_t g) const;
   /// Adds the elements of all pairs of unknowns of two Parms.
-  void connect(std::size_t a, std::size_t b, const std::vector<AxisSet>& mixed,
+  void connect(std::size_t a, std::size_t b, const TogetherOnTiles& together,
                std::vector<std::unique_ptr<fit::SparsityBuilder>>& builders) const;
   template <class Body>
   void for_each_unknown(const Item& item, const Body& body) const;
@@ -134,6 +149,7 @@ class Problem {
   std::vector<bool> active_;  // by unknown; empty: all
   std::vector<std::int32_t> group_of_;
   std::vector<std::uint32_t> place_;
+  std::vector<int> part_of_parm_;  // empty: all is coupled
   std::optional<std::vector<std::shared_ptr<const fit::Sparsity>>> sparsities_;
 };
 

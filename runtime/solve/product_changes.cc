@@ -41,10 +41,10 @@ std::vector<std::vector<ProductOnBlock>> JonesSource::products() const {
 
 void JonesSource::changes_of(ProductOnBlock of, Contribution& changes) const {
   const JonesProduct product = products_.product(products_.different()[of.product], item_of(0, of.block));
-  std::vector<std::uint32_t> unknowns;
   const double size = dot(product.value, product.value);
-  if (size > 0)
-    for (const auto& [unknown, slope] : product.derivatives) unknowns.push_back(unknown);
+  if (!(size > 0)) return changes.reset(0);  // or NaN
+  std::vector<std::uint32_t> unknowns;
+  for (const auto& [unknown, slope] : product.derivatives) unknowns.push_back(unknown);
   std::sort(unknowns.begin(), unknowns.end());
   unknowns.erase(std::unique(unknowns.begin(), unknowns.end()), unknowns.end());  // one may be of two factors
   changes.reset(unknowns.size());

@@ -22,6 +22,8 @@ struct Outcome {
   std::vector<fit::Combination> conditions;  ///< what a convention holds of what the data leave open
   std::vector<std::vector<double>> open;     ///< steps that change no product of factors, where a convention holds them
   std::vector<bool> normalised;              ///< unknowns of which it holds something; empty: none
+  /// Whether `equations` are of all unknowns together; else of each part of them, with the others held.
+  bool coupled() const { return !equations.sparsity || !equations.sparsity->leaves_out(); }
   /// Equations besides one for each unknown.
   double freedom() const { return static_cast<double>(equations.equations) - static_cast<double>(equations.n); }
 };

@@ -28,6 +28,7 @@ _MORE_THAN_HELD = 1.1  # what is counted of unknowns, over those that are solved
 _PORTION = 4 << 20  # of results at a time, where none are looked at again
 _AT_ONCE = 512 << 20  # of data: more is read in parts, which costs no more where it is looked at once
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
+_MOST_ELEMENTS, _STEPS = 2e7, 6 * _REAL
 _LOOKED = 4 * (4 + 1) + 4 * 4  # of a cell: magnitudes, outliers, and what medians are made of
 _RESIDUALS = 32 << 20  # values and results of some baselines while residuals are looked at
 _SCALARS = 8 * _REAL  # of sums over a block: powers, chi-squares, counts
@@ -109,7 +110,7 @@ def memory_need(
         if results > kept:
             results = max(min(budget // 8, _PORTION), results // n_baseline)
     results += len(plan.group.antennas) * slots * plan.n_channel * of_antenna
-    matrices = _matrices(list(tiles.values()), list(counts.values()))
+    matrices = _matrices(list(tiles.values()), list(counts.values()), budget)
     equations = matrices + sums
     if tree.looked:  # read again with the residuals, once equations are solved
         data += max(0, data + magnitudes + min(_RESIDUALS, cells * per_cell) - equations)
@@ -199,19 +200,26 @@ def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], tree: SolveTree, t
     return len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * of_element
 
 
-def _matrices(tiles: Sequence[tuple[int, int]], counts: Sequence[int]) -> int:
+def _matrices(tiles: Sequence[tuple[int, int]], counts: Sequence[int], budget: int) -> int:
     """Normal matrices, of terms with so many solutions in time and frequency and so many unknowns in each of these.
 
     Solutions that share no data are solved apart; those of the longest intervals connect the others.
     """
     groups = min(count[0] for count in tiles) * min(count[1] for count in tiles)
     unknowns = sum(n * t * f for n, (t, f) in zip(counts, tiles, strict=True)) / groups
-    elements = 0.0
-    for i, j in itertools.combinations_with_replacement(range(len(tiles)), 2):
+    own = sum(n * n * t * f / 2 for n, (t, f) in zip(counts, tiles, strict=True)) / groups
+    between = 0.0  # elements of two terms
+    for i, j in itertools.combinations(range(len(tiles)), 2):
         overlaps = max(tiles[i][0], tiles[j][0]) * max(tiles[i][1], tiles[j][1])
-        elements += counts[i] * counts[j] * overlaps / (2 if i == j else 1) / groups
+        between += counts[i] * counts[j] * overlaps / groups
     # As the Solver: large matrices that are mostly empty are kept so, and their factors take some times as much.
-    if unknowns > _FEW_UNKNOWNS and elements < _MOST_DENSITY * unknowns**2 / 2:
+    elements = own + between
+    if unknowns <= _FEW_UNKNOWNS:
+        return int(groups * 3 * _REAL * unknowns**2)
+    if len(tiles) > 1 and (elements > _MOST_ELEMENTS or groups * elements * _SPARSE_ELEMENT > budget):
+        # One term after the other; what the data leave open between them is a step of all unknowns for each of these.
+        return int(groups * (own * _SPARSE_ELEMENT + min(counts) * unknowns * _STEPS))
+    if elements < _MOST_DENSITY * unknowns**2 / 2:
         return int(groups * elements * _SPARSE_ELEMENT)
     return int(groups * 3 * _REAL * unknowns**2)
 

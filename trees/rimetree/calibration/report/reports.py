@@ -67,7 +67,7 @@ class ChunkReport:
 
     @property
     def in_turns(self) -> bool:
-        return self.method.endswith("one term after the other")
+        return "one term after the other" in self.method
 
     @property
     def converged(self) -> int:

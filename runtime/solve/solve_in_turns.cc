@@ -1,0 +1,141 @@
+// One part of the unknowns after the other, as of the additive terms of a model or of the terms of a chain, and the
+// noise of robust fits, which is estimated while steps are made.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "runtime/solve/checks.h"
+#include "runtime/solve/one_solve.h"
+
+namespace rimetree::solve {
+
+namespace {
+
+/// Unknowns of the Parms of each label.
+std::vector<std::vector<bool>> unknowns_by_label(const Problem& problem, const std::vector<int>& labels) {
+  std::map<int, std::vector<bool>> found;
+  for (std::size_t p = 0; p < labels.size(); ++p) {
+    std::vector<bool>& unknowns = found[labels[p]];
+    unknowns.resize(problem.n_unknown(), false);
+    for (std::size_t k = 0; k < problem.parms[p].tiles.n_unknown(); ++k)
+      unknowns[problem.parms[p].first_unknown + k] = true;
+  }
+  std::vector<std::vector<bool>> turns;
+  for (auto& [label, unknowns] : found) turns.push_back(std::move(unknowns));
+  return turns;
+}
+
+}  // namespace
+
+void Solve::choose_turns(const JonesSource& source) {
+  if (is_too_large(problem_, evaluator_.memory_budget())) {
+    const std::vector<int> places = source.places_of_parms();
+    turns_ = unknowns_by_label(problem_, places);
+    uncoupled_ = in_turns();
+    if (uncoupled_) return problem_.uncouple(places);
+  }
+  turns_.clear();
+  if (options_.successive) turns_ = unknowns_by_label(problem_, source.terms_of_parms());
+}
+
+std::vector<Outcome> Solve::successively(bool approached) {
+  constexpr int kStepsPerTerm = 3, kMostTurns = 50, kLastSteps = 50;
+  fit::FitOptions options = options_after(approached), none = options_.fit;
+  none.iterations = 0;
+  none.damping = 0;
+  const std::vector<Outcome> before = fit(none);
+  options.iterations = kStepsPerTerm;
+  bool settled = false;
+  int round = 0;
+  std::vector<fit::Acceleration> accelerations(before.size());
+  for (; round < std::min(options_.fit.iterations, kMostTurns) && !settled; ++round) {
+    const std::vector<double> start = values_;
+    settled = one_round(options);
+    options.damping = 0;  // close by now: full steps, so that a round without change is seen as such
+    if (!settled && round > 0) extrapolate(start, accelerations, none);
+  }
+  fit::FitOptions last = none;
+  if (!settled && !uncoupled_) last.iterations = std::min(options_.fit.iterations - round, kLastSteps);
+  std::vector<Outcome> outcomes = fit(last);
+  for (std::size_t g = 0; g < outcomes.size(); ++g) {
+    if (outcomes[g].status == fit::FitStatus::exhausted && settled) outcomes[g].status = fit::FitStatus::converged;
+    outcomes[g].iterations += round;
+    outcomes[g].chi_square_before = before[g].chi_square_before;
+    outcomes[g].prior_chi_square_before = before[g].prior_chi_square_before;
+  }
+  return outcomes;
+}
+
+bool Solve::one_round(const fit::FitOptions& options) {
+  bool settled = true;
+  for (const std::vector<bool>& turn : turns_) {
+    problem_.activate(turn);
+    for (const Outcome& outcome : fit(options)) {
+      const bool idle = outcome.status == fit::FitStatus::converged && outcome.iterations == 0;
+      settled = settled && (idle || outcome.status == fit::FitStatus::no_equations);
+    }
+  }
+  problem_.activate({});
+  return settled;
+}
+
+void Solve::extrapolate(const std::vector<double>& start, std::vector<fit::Acceleration>& accelerations,
+                        const fit::FitOptions& none) {
+  const std::vector<double> reached = values_;
+  const std::vector<Outcome> before = fit(none);
+  for (std::size_t g = 0; g < accelerations.size(); ++g) {
+    std::vector<double> from, to;
+    for (const std::uint32_t u : problem_.group(g)) from.push_back(start[u]), to.push_back(reached[u]);
+    const std::vector<double> place = accelerations[g].next(from, to);
+    for (std::size_t k = 0; k < place.size(); ++k) {
+      const auto [parm, coefficient] = parm_and_coefficient(problem_, problem_.group(g)[k]);
+      values_[problem_.group(g)[k]] =
+          std::clamp(place[k], parm->limits.minimum[coefficient], parm->limits.maximum[coefficient]);
+    }
+  }
+  const std::vector<Outcome> after = fit(none);
+  for (std::size_t g = 0; g < accelerations.size(); ++g) {
+    if (after[g].equations.objective <= before[g].equations.objective) continue;
+    for (const std::uint32_t u : problem_.group(g)) values_[u] = reached[u];
+    accelerations[g].forget();
+  }
+}
+
+void Solve::find_noise() {
+  constexpr int kRounds = 20, kSteps = 3;
+  constexpr double kSame = 0.01;
+  if (errors_.degrees_of_freedom == 0 || !options_.estimate_noise) return;
+  fit::FitOptions options = options_.fit;
+  options.iterations = 0;
+  const fit::FitOptions none = options;
+  for (int round = 0; round < kRounds; ++round) {
+    // Steps of parts that do not see each other are made in turns.
+    const bool apart = uncoupled_ && options.iterations > 0;
+    if (apart) one_round(options);
+    const double change = estimate_noise(fit(apart ? none : options));
+    // Where it is far too small, each estimate is but a factor of about two larger.
+    // Without steps in between, an estimate that stays says nothing of the model.
+    if (options.iterations > 0 && std::abs(std::log(change)) < kSame) break;
+    options.iterations = change > 1.5 ? 0 : kSteps;
+  }
+  report_.chi_square.clear();
+  report_.prior_chi_square.clear();
+}
+
+double Solve::estimate_noise(const std::vector<Outcome>& outcomes) {
+  constexpr double kTooSmall = 0.9, kLarger = 1e3;
+  double chi_square = 0, freedom = 0;
+  for (const Outcome& outcome : outcomes) {
+    chi_square += outcome.equations.chi_square;
+    freedom += std::max(0.0, outcome.freedom());
+  }
+  if (!(freedom > 0) || !(chi_square > 0) || !std::isfinite(chi_square)) return 1;
+  double factor = chi_square / freedom;
+  // All residuals are outliers: of so small a variance the next estimate tells nothing but that it is larger.
+  if (factor > kTooSmall * 0.5 * (errors_.degrees_of_freedom + 2)) factor = kLarger;
+  errors_.variance *= factor;
+  source_->set_errors(errors_);
+  return factor;
+}
+
+}  // namespace rimetree::solve
