@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "nodes/psv/kernel.h"
+#include "nodes/psv/summed.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv {
@@ -54,6 +55,16 @@ SmearingLimits largest_phase_change(const Extent& extent, const Channels& channe
     if (std::isfinite(change)) limits.error = std::max(limits.error, std::min(error, 1.0));
   }
   return limits;
+}
+
+bool singles_meet(double tolerance, const Summed& of) {
+  // Phases are off by some 2^-52 of their turns, and devices keep them in units of 2^-32 turns.
+  constexpr double kMostTurns = 0x1p26;
+  if (tolerance < kSingleBound) return false;
+  double path_m = 0;
+  for (std::size_t i = 0; i < of.rows.n_row; ++i)
+    path_m = std::max(path_m, of.sky.extent.bound(of.rows.u[i], of.rows.v[i], of.rows.w[i]));
+  return path_m * of.channels.highest_hz < kMostTurns * kSpeedOfLight_m_s;
 }
 
 }  // namespace rimetree::psv

@@ -31,5 +31,8 @@ struct Summed {
 inline constexpr double kSmallestTolerance = 1e-12;
 /// What sums meet with phases in double and the rest in single precision.
 inline constexpr double kSingleBound = 1e-6;
+/// Whether they meet a tolerance: double precision has not enough of a phase of very many turns left, as of fringes
+/// between continents that nobody has stopped.
+bool singles_meet(double tolerance, const Summed& of);
 
 }  // namespace rimetree::psv

@@ -1,6 +1,7 @@
 """Tolerances from Python: methods chosen, results within what was asked for, verification."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -107,3 +108,22 @@ def test_runs_report_method_and_verification(small_ms, small_sky):
     assert forest.run(path, time_slots=2).verification is None
     with pytest.raises(rt.Error, match="verify"):
         forest.run(path, verify=-1)
+
+
+@pytest.mark.parametrize("device", ["none", "simulated"])
+@pytest.mark.parametrize("asked", [{"precision": "single"}, {"tolerance": 1e-3}, {}])
+def test_fringes_of_billions_of_turns(asked, device):
+    """Between continents at 1.3 mm, with fringes that nobody has stopped; as fractions of whole numbers."""
+    uvw_m, lmn, frequency_hz = [3e6, 2e6, 9e6], [2.0**-30, -(2.0**-29), 1.0], [230e9, 230e9 + 2.0**20]
+    path = sum(Fraction(x) * Fraction(y) for x, y in zip(uvw_m, lmn, strict=True))
+    turns = [path * Fraction(one) / 299792458 for one in frequency_hz]
+    assert turns[0] > 2**32
+    ns = rt.NodeScope()
+    ns.V << rt.PSV([lmn], [1.0], uvw_m, n_minus=0)
+    ns.chi << rt.ChiSquare(rt.Condeq(np.zeros((2, 2)) + 1.0, ns.V))
+    forest, cells = rt.Forest(ns, device=device), rt.Cells(freq_hz=frequency_hz)
+    wanted = np.exp(2j * np.pi * np.array([float(one - round(one)) for one in turns]))
+    tolerance = asked.get("tolerance", 1e-6 if asked else 1e-12)
+    np.testing.assert_allclose(forest.evaluate(ns.V, cells, **asked)[0, 0, 0], wanted, rtol=0, atol=tolerance)
+    chi = forest.evaluate(ns.chi, cells, **asked).item()
+    assert chi == pytest.approx(2 * (abs(1 - wanted) ** 2).sum() + 4, abs=20 * tolerance)

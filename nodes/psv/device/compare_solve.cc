@@ -1,5 +1,7 @@
 #include "nodes/psv/device/compare_solve.h"
 
+#include <algorithm>
+
 #include "nodes/psv/device/adjoint_sums.h"
 #include "runtime/device/block_kernel.h"
 
@@ -255,7 +257,8 @@ ComparisonResult compare_as(std::span<const ComparedTerm> terms, const ComparedD
 
 ComparisonResult compare_on_devices(std::span<const ComparedTerm> terms, const ComparedData& data, double slope,
                                     double tolerance, const Machine& machine) {
-  if (tolerance >= kSingleBound) return compare_as<float>(terms, data, slope, machine);
+  const bool single = std::ranges::all_of(terms, [&](const Summed& term) { return singles_meet(tolerance, term); });
+  if (single) return compare_as<float>(terms, data, slope, machine);
   return compare_as<double>(terms, data, slope, machine);
 }
 

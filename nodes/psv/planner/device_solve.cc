@@ -118,7 +118,7 @@ std::string expected_on_devices(DeviceSpan devices, const Outlook& o, std::size_
 
 DeviceSolution solve_on_devices(const Summed& of, const DeviceOutput& output, double tolerance, const Machine& machine,
                                 const MethodWish& wish) {
-  if (tolerance >= kSingleBound) return solve<float>(of, output, tolerance, machine, wish);
+  if (singles_meet(tolerance, of)) return solve<float>(of, output, tolerance, machine, wish);
   return solve<double>(of, output, tolerance, machine, wish);
 }
 

@@ -214,7 +214,7 @@ Choice choose(const Summed& of, double tolerance, double repeated, double n_base
   const bool delay_works = delay.obstacle.empty();
   std::vector<Candidate> all = {
       {MethodKind::kDirectDouble, direct, kDoubleBound, ""},
-      {MethodKind::kDirectSingle, single, kSingleBound, tolerance < kSingleBound ? "not exact enough" : ""},
+      {MethodKind::kDirectSingle, single, kSingleBound, singles_meet(tolerance, of) ? "" : "not exact enough"},
       {MethodKind::kDelay, delay_works ? delay_seconds(delay) * repeated + 1e-9 * Costs::kSetup * n_channel : 0,
        delay.bound, delay_works ? "" : "not possible, " + delay.obstacle},
       matrix};
