@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "nodes/psv/pipeline/chunks.h"
 #include "runtime/device/block_kernel.h"
 
 namespace rimetree::psv::device {
@@ -12,8 +13,7 @@ namespace {
 
 using Handle = memory::ResidentArrays::Handle;
 
-/// Blocks that keep any device busy.
-constexpr std::int64_t kBusyBlocks = 1024;
+constexpr std::int64_t kBusyBlocks = pipeline::kBusyBlocks;
 /// Of a launch: what the third dimension of a grid may be.
 constexpr std::int64_t kMostPortions = 65535;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "nodes/psv/pipeline/chunks.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv::device {
@@ -55,14 +56,14 @@ std::size_t count_of_one_plane(const Sky<double>& sky, std::size_t begin, std::s
 }
 
 /// Among how many threads the sources of a tile are shared: where there are few rows, blocks of fewer rows fill the
-/// device. A multiprocessor of an H200 holds eight blocks, and there are 132.
+/// device, with twice as many as it holds.
 template <class T>
 std::int32_t group_bits_for(DirectJob<T> job) {
-  constexpr std::int64_t kBusyBlocks = 2048, kLeastStages = 8;
+  constexpr std::int64_t kWanted = 2 * std::int64_t{pipeline::kBusyBlocks}, kLeastStages = 8;
   const auto blocks = [&] {
     return (job.n_row + job.rows_per_block() - 1) / job.rows_per_block() * std::int64_t{job.n_run};
   };
-  for (job.group_bits = 0; blocks() < kBusyBlocks; ++job.group_bits)
+  for (job.group_bits = 0; blocks() < kWanted; ++job.group_bits)
     if (job.rows_per_block() / 2 < DeviceShape::kLeastRows || job.n_source < 2 * kLeastStages * job.stage_sources())
       break;
   return job.group_bits;

@@ -68,10 +68,9 @@ DeviceCosts MatrixMethod<T>::costs() const {
   DeviceCosts costs = packed_.template costs<T>(of_);
   // At the most: a tile and two antennas of its own for each row.
   costs.row = sizeof(MatrixRow) + sizeof(MatrixTile) + 2 * sizeof(MatrixAntenna);
-  // Blocks are as many as tiles and runs: eight for each of the 132 multiprocessors of an H200.
-  constexpr std::size_t kBusyBlocks = 1024;
+  // Blocks are as many as tiles and runs.
   const std::size_t blocks = std::max<std::size_t>(tile_begin_.size() * packed_.channels.runs.size(), 1);
-  costs.busy_rows = std::max(costs.busy_rows, costs.n_row * kBusyBlocks / blocks);
+  costs.busy_rows = std::max(costs.busy_rows, costs.n_row * pipeline::kBusyBlocks / blocks);
   return costs;
 }
 

@@ -10,6 +10,9 @@ namespace rimetree::psv::pipeline {
 inline constexpr std::size_t kSlots = 3;
 /// Row chunks are cut so that there are several to overlap, but none smaller than keeps a device busy.
 inline constexpr std::size_t kChunksToOverlap = 6, kBusyRows = 4096;
+/// Blocks of threads that keep any device busy: about eight for each of the 132 multiprocessors of an H200, which holds
+/// so many.
+inline constexpr std::size_t kBusyBlocks = 1024;
 
 /// Bytes that parts of a problem take on a device.
 struct DeviceCosts {
