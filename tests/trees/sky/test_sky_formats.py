@@ -1,6 +1,7 @@
 """Telling formats apart, and files that are missing, wrong or cannot be written."""
 
 import os
+import stat
 
 import pytest
 
@@ -81,14 +82,22 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(SkyModelError, match=r"x\.skymodel: cannot write the sky model: No space left"):
+    with pytest.raises(SkyModelError, match=r"x\.skymodel: cannot be written: No space left"):
         sky.write(MODEL, path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["x.skymodel"]
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(SkyModelError, match="cannot write the sky model: No such file"):
+    with pytest.raises(SkyModelError, match="there is no folder to write this file to"):
         sky.write(MODEL, tmp_path / "none" / "x.skymodel")
+
+
+def test_what_is_no_file_stays_what_it_is(tmp_path):
+    """As /dev/null, which had become a file if the user may replace it."""
+    os.mkfifo(tmp_path / "x.skymodel")
+    with pytest.raises(SkyModelError, match="this is no file that could be replaced"):
+        sky.write(MODEL, tmp_path / "x.skymodel")
+    assert stat.S_ISFIFO(os.stat(tmp_path / "x.skymodel").st_mode) and os.listdir(tmp_path) == ["x.skymodel"]
 
 
 def test_a_link_stays_a_link(tmp_path):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-import tempfile
 from collections.abc import Callable
 
 from ..arguments import checked
+from ..whole_file import write_text
 from .bbs import KNOWN, read_bbs
 from .bbs_writing import write_bbs
 from .columns import find_header, parse_header
@@ -156,31 +155,6 @@ def write(model: SkyModel, path: str | os.PathLike, format: str | None = None) -
     except UnsupportedError as problem:
         raise UnsupportedError(problem.message, file=file) from None
     try:
-        _replace(os.path.realpath(file), text)
+        write_text(file, text)
     except OSError as problem:
-        raise SkyModelError(f"cannot write the sky model: {problem.strerror or problem}", file=file) from problem
-
-
-def _replace(file: str, text: str) -> None:
-    folder, name = os.path.split(file)
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder or ".")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, _permissions(file))
-        os.replace(temporary, file)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _permissions(file: str) -> int:
-    """Those of the file to be replaced, or what a new file gets here."""
-    try:
-        return stat.S_IMODE(os.stat(file).st_mode)
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        raise SkyModelError(problem.strerror or str(problem), file=file) from problem

@@ -24,23 +24,11 @@ BLOCKS = rt.ms.Selection(average_slots=3, average_channels=4)
 
 
 @pytest.fixture
-def planted(tmp_path, observe):
-    """planted(noise_jy, flag, jones): the set and the gains [antenna, interval of 6 slots, feed] in it."""
+def planted(planted_gains):
+    """planted(noise_jy=1.0, ...): as `planted_gains`."""
 
-    def make(noise_jy=1.0, flag=None, bands=1):
-        path = str(tmp_path / "a.ms")
-        every = [rt.ms.Band.regular(1.2e9 + 1e8 * k, 2e6 * N_CHANNEL, N_CHANNEL) for k in range(bands)]
-        rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=120.0, integration_s=10.0, bands=every)
-        rng = np.random.default_rng(3)
-        gains = rng.uniform(0.7, 1.3, (7, 2, 2)) * np.exp(1j * rng.uniform(-2, 2, (7, 2, 2)))
-
-        def seen(antenna, patch, time_s, frequency_hz):
-            matrix = np.eye(2)[None, None] * (1 if patch else np.repeat(gains[antenna], 6, axis=0)[:, None, None, :])
-            return np.broadcast_to(matrix, (len(time_s), len(frequency_hz), 2, 2))
-
-        for window in range(bands):
-            observe(path, SKY, CENTRE, seen, noise_jy=noise_jy, flag=flag, data_desc_id=window)
-        return path, gains
+    def make(noise_jy=1.0, **more):
+        return planted_gains(SKY, noise_jy, **more)
 
     return make
 
