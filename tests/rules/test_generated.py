@@ -22,3 +22,9 @@ def test_type_stubs_are_python_and_name_every_class():
     code = "import rimetree.nodes; print(*rimetree.nodes.__all__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) <= functions
+
+
+def test_the_readme_counts_the_classes_of_the_page():
+    page = (ROOT / "docs" / "nodes.md").read_text(encoding="utf-8")
+    n_class = sum(line.startswith("## ") for line in page.splitlines())
+    assert f" {n_class} node classes," in (ROOT / "README.md").read_text(encoding="utf-8")
