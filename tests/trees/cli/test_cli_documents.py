@@ -1,8 +1,10 @@
 """Commands that documents and examples show are commands that there are, with options that there are."""
 
+import ast
 import inspect
 import re
 import shlex
+import textwrap
 from pathlib import Path
 
 import click
@@ -91,3 +93,30 @@ def test_examples_of_helps_would_be_taken(tmp_path, monkeypatch):
     assert {line[0] for line in found} >= {"calibrate", "apply", "inspect-ms", "make-ms", "image", "plot-solutions"}
     for line in found:
         parse(line[: line.index(">") if ">" in line else None])
+
+
+def commands(group: click.Group, name: str = "") -> list[tuple[str, click.Command]]:
+    found, context = [], click.Context(group)
+    for one in group.list_commands(context):
+        below = group.get_command(context, one)
+        found += commands(below, f"{name}{one} ") if isinstance(below, click.Group) else [(name + one, below)]
+    return found
+
+
+def unused(function) -> set[str]:
+    """Arguments that a function takes and does nothing with."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function)))).body
+    used = {node.id for part in tree.body for node in ast.walk(part) if isinstance(node, ast.Name)}
+    return {argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)} - used
+
+
+@pytest.mark.parametrize("command", [pytest.param(one, id=name) for name, one in commands(cli)])
+def test_no_option_is_ignored(command):
+    assert not unused(command.callback)
+
+
+def test_what_is_ignored_is_found():
+    def of_both(start, duration):
+        return duration
+
+    assert unused(of_both) == {"start"}

@@ -215,6 +215,16 @@ def test_make_ms_spectral_windows(command, tmp_path):
     assert report.count("\n") > 30
 
 
+def test_make_ms_begins_when_it_is_asked_to(command, tmp_path):
+    path, size = tmp_path / "a.ms", ("--duration", "60s", "--integration", "10s", "--channels", "2")
+    made = ("make-ms", path, "--telescope", "kat-7", "--phase-centre", "3h", "-30d", *size, "--overwrite")
+    begun = command(*made, "--start", "2019-03-05T18:30:00").stdout
+    assert "2019-03-05T18:30:05.000 to 2019-03-05T18:30:55.000 UTC" in begun
+    by_angle = command(*made, "--start", "2019-03-05T18:30:00", "--start-ha", "-1h").stdout
+    assert "hour angle -1.00" in by_angle and "  2019-03-05T" in by_angle
+    assert "widths not 0 Hz" in command(*made, "--bandwidth", "0", code=1).stderr
+
+
 def test_inspect_ms_as_json(command, kat7):
     summary = json.loads(command("inspect-ms", kat7, "--json").stdout)
     assert summary["n_row"] == 105

@@ -144,15 +144,18 @@ def command(
         bands = [measurement_sets.Band.regular(*one, name=f"SPW{i}") for i, one in enumerate(spw)]
     else:
         bands = measurement_sets.Band.regular(
-            freq or array.band_centre_hz, bandwidth or _default_width(array, freq), channels
+            array.band_centre_hz if freq is None else freq,
+            _default_width(array, freq) if bandwidth is None else bandwidth,
+            channels,
         )
     made = measurement_sets.create(
         ms,
         array,
         phase_centre_rad=phase_centre,
-        duration_s=None if scans else duration or 3600.0,
+        duration_s=None if scans else 3600.0 if duration is None else duration,
         scans=[measurement_sets.Scan((ra, dec), seconds, name) for name, ra, dec, seconds in scans],
         integration_s=integration,
+        start=start,
         start_hour_angle_rad=start_ha,
         bands=bands,
         **rest,
