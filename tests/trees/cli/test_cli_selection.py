@@ -67,6 +67,16 @@ def test_commands_that_write_keep_other_rows(command, observed, tmp_path):
     assert rows_with_data(path, "WRITTEN") == chosen()
 
 
+@pytest.mark.parametrize("times, chosen_s", [("0s~40s", {0, 20}), ("40s~60s", {40}), ("20s~21s", set())])
+def test_ranges_from_the_beginning_hold_whole_slots(command, observed, times, chosen_s):
+    """A slot of 20 s is in one of two ranges that meet."""
+    path, sky = observed
+    said = command("simulate", path, "--sky", sky, "--column", "A", "--time", times, code=0 if chosen_s else 1)
+    assert ("no rows are left" in said.output) == (not chosen_s)
+    if chosen_s:
+        assert {at_s for _, _, at_s in rows_with_data(path, "A")} == chosen_s
+
+
 def test_apply_corrects_what_is_chosen(command, observed, tmp_path):
     path, sky = observed
     command("simulate", path, "--sky", sky, "--column", "DATA", "--noise", "0.01")

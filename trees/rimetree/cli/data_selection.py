@@ -199,11 +199,13 @@ def chosen_groups(ms: str, given: dict, summary: dict) -> list:
 
 
 def selection_of(given: dict, summary: dict):
-    """The `ms.Selection` of the options; times from the beginning count from the set's first."""
+    """The `ms.Selection` of the options. Times from the beginning count from where the set's first slot begins: with
+    slots of 30 s, 0s~60s are two of them, and 60s~90s is the next one."""
     from rimetree import ms
     from rimetree.utc import parse_utc
 
-    begin_s = summary["first_time_s"]
+    lengths_s = [one for one in (summary["spacing_s"], max(summary["exposures_s"], default=0.0)) if one > 0]
+    begin_s = summary["first_time_s"] - 0.5 * min(lengths_s, default=0.0)
     numbers, frequencies = given.get("channels") or ((), ())
     slots, length_s = given.get("average_time") or (1, 0.0)
     channels, width_hz = given.get("average_channels") or (1, 0.0)
