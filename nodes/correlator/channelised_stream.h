@@ -15,6 +15,7 @@ class ChannelisedStream final : public SampleStream {
   ~ChannelisedStream() override;
   SampleBlock read(std::int64_t first, std::size_t n, ThreadPool& threads, Cancellation& cancellation) override;
   std::string report() const override;
+  std::string warning() const override;
   void work_on(DeviceContext* device) override;
 
  private:

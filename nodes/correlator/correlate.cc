@@ -211,6 +211,8 @@ class Correlate final : public Node, public Reviewer {
     if (const std::string text = open.stream->report(); !text.empty())
       context.notes.replace(name() + std::to_string(number),
                             name() + (bands.size() > 1 ? ", band " + std::to_string(number) : "") + ": " + text);
+    if (const std::string text = open.stream->warning(); !text.empty())
+      context.warnings.add("correlate-cut-off-" + name() + std::to_string(number), name() + ": " + text);
   }
 
   using Sums = std::vector<std::unique_ptr<correlator::SummedProducts>>;

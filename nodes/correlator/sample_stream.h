@@ -51,6 +51,8 @@ class SampleStream {
   virtual void work_on(DeviceContext* /*device*/) {}
   /// What a report should say of the samples read so far (lost packets, numbers that were cut off); may be empty.
   virtual std::string report() const { return {}; }
+  /// What makes all products wrong (nearly all numbers are cut off); may be empty.
+  virtual std::string warning() const { return {}; }
 };
 
 /// A node that samples come from. Its value is one number for each input, sample_interval_s; who wants samples opens

@@ -127,6 +127,8 @@ TEST(ChannelisedStream, CountsWhatItCutsOff) {
   EXPECT_EQ(number(block, 3, 0, 0), Number(3, 3));
   EXPECT_NE(stream.report().find("0.375 of all numbers were cut off at the range of \"chime\""), std::string::npos)
       << stream.report();
+  EXPECT_NE(stream.warning().find("37.5 % of all numbers of channels were cut off"), std::string::npos)
+      << stream.warning();
 }
 
 // C8: an input that comes late by whole samples is read as much later, and what is then there does not differ by a bit.

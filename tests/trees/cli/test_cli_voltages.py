@@ -59,6 +59,27 @@ def test_from_sky_to_set(command, layout, tmp_path, sky_file):
     assert (tile["weight"] > 0).all()
 
 
+@pytest.mark.parametrize("format, channel_format", [("int8", "int4"), ("int4", "int4"), ("chime", "mwa32t")])
+def test_noise_of_any_bits_fits_into_channels_of_any(command, layout, tmp_path, sky_file, format, channel_format):
+    points, out, file = tmp_path / "points.skymodel", tmp_path / "o.ms", tmp_path / "volts"
+    points.write_text("FORMAT = Name, Type, Ra, Dec, I\na, POINT, 04:00:00, -26.42.00, 1\n")
+    options = ["--format", format, "--layout", layout, "--sample-rate", "1.28MHz", *COMMON]
+    command("make-voltages", file, *options, "--sky", points, "--duration", "20ms", "--noise", "100")
+    options += ["--channels", "32", "--integration", "20ms", "--channel-format", channel_format, "-o", out]
+    done = command("correlate", file, *options)
+    assert "cut off at the range" not in done.stderr or "warning" not in done.stderr
+    power = {"int8": 30.0, "int4": 2.95, "chime": 2.95}[format] ** 2 * 2
+    (tile,) = rt.ms.tiles(out, ["DATA"], autocorrelations=True)
+    auto = [p == q for p, q in tile["baselines"]]
+    found = tile["columns"]["DATA"][auto][..., [0, 3]].real.mean()
+    # What is cut off of few bits, and the noise of rounding, is some per cent.
+    assert found == pytest.approx(power, rel=0.12)
+    loud = command("correlate", file, *options, "--gain", "50", "--overwrite").stderr
+    assert f'were cut off at the range of "{channel_format}", so that products are too small: gain 50' in loud
+    refused = command("correlate", file, *options, "--duration", "10ms", "--overwrite", code=2).stderr
+    assert "--duration is that of streams" in refused
+
+
 def test_a_broken_counter_is_named(command, layout, tmp_path):
     file = groups(tmp_path / "v.0", [*range(1000), *range(1007, 3000)])
     refused = correlate(command, layout, file, code=1)

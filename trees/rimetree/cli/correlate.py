@@ -78,6 +78,8 @@ def _recordings(files, *, feeds, lost, duration, timeout, **given) -> list:
     n_stream = sum("://" in file for file in files)
     if n_stream not in (0, len(files)):
         raise click.UsageError("give files or streams, not both")
+    if duration is not None and not n_stream:
+        raise click.UsageError("--duration is that of streams; files are correlated as far as they go")
     channels = {name: given.pop(name) for name in CHANNEL_OPTIONS}
     how = recorded(**given, are_streams=n_stream > 0)
     count, rest = divmod(len(files), len(how.centres_hz))
@@ -116,8 +118,18 @@ def _channelisation(format: str, *, file_channels, channels, taps, window, chann
         "taps": taps,
         "window": window or ("hann" if taps > 1 else "rectangular"),
         "channel_format": channel_format,
-        "gain": gain or (1.0 if format.startswith(("int8", "real8", "float32")) else 4.0),
+        "gain": gain or _usual_gain(format, channel_format),
     }
+
+
+def _usual_gain(format: str, channel_format: str) -> float:
+    """By which noise of the best size for the samples' format fits the channels'; of few bits in many it is enough if
+    rounding adds little, and strong signals find room."""
+    from rimetree.make_voltages import BEST_RMS
+
+    if format.startswith("float32") or channel_format.startswith("float32"):
+        return 1.0
+    return min(4.0, BEST_RMS[channel_format] / BEST_RMS[format])
 
 
 class _Slots(NamedTuple):
@@ -167,8 +179,9 @@ def _run(forest, out: str, data_s: float, realtime: bool, time_slots: int | None
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; {out} is readable, `rimetree inspect-ms` says up to which time") from None
     took_s = time.perf_counter() - begun
-    for message in [*report.warnings, *report.notes]:
-        log(f"note: {message}")
+    for kind, messages in (("warning", report.warnings), ("note", report.notes)):
+        for message in messages:
+            log(f"{kind}: {message}")
     click.echo(f"{out}: {data_s:g} s of data in {took_s:.2f} s, {report.rows_written // 2} rows")
     if realtime:
         keeps = "keeps up with real time" if took_s < data_s else "does NOT keep up with real time"
