@@ -115,8 +115,8 @@ def channel_options(function):
         click.option(
             "--gain",
             type=Number(min=0, min_open=True),
-            help="Of rounding; default: 1 where channels have as many bits as samples, 4 where they have more, and less "
-            "where they have fewer.",
+            help="Of rounding; default: 1 where channels have as many bits as samples, up to 4 where they have more, "
+            "and less where they have fewer.",
         ),
         click.option(
             "--integration",
