@@ -101,11 +101,6 @@ class Measurement:
         """Longest pass less the shortest, over the median."""
         return (max(self.totals_s) - min(self.totals_s)) / statistics.median(self.totals_s)
 
-    @property
-    def scaled_down(self) -> str:
-        """Says so if not the whole observation was computed; else empty."""
-        return "" if self.n_slot == self.case.n_time else f"{self.n_slot} of {self.case.n_time} time slots"
-
 
 def measure(case: PsvCase, *, peak: dict, threads: int | None = None, seconds: float = 2.0) -> Measurement:
     """Time a case for about so many seconds.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,22 +20,12 @@ from ..errors import CalibrationError
 from ..model.held import Held
 from ..model.model_trees import SkyPart, model_nodes
 from ..model.models import Model
-from ..terms.axis_gauge import open_axis
-from ..terms.conventions import as_fine
-from ..terms.gauge import (
-    Axis,
-    Polarisation,
-    brightest,
-    exchanges_turns,
-    has_two_sides,
-    held_parameters,
-    reference_direction,
-    turned_inside,
-)
-from ..terms.kinds import ROTATIONS, SPEED_OF_LIGHT_M_S
-from ..terms.term_trees import Parameter, jones_nodes
+from ..terms.gauge import Axis, brightest
+from ..terms.kinds import SPEED_OF_LIGHT_M_S
+from ..terms.term_trees import Parameter
 from ..terms.terms import Term, has_amplitude, is_among
-from .told_terms import check_correlations, has_crossed_hands, is_told, tells_crossed_hands_alone
+from .term_nodes import TermNodes
+from .told_terms import check_correlations
 
 _SHORT_BIT = 4
 
@@ -190,68 +179,13 @@ def solve_tree(
     parts = model.parts([*(term.per for term in every), *held.pers])
     check_correlations(every, group, held)
     _check_names(every, group)
-    polarisation_of = functools.cache(functools.partial(_polarisation, model, group, held))
-    two_sides = has_two_sides(group.baselines)
-    crossed_alone = tells_crossed_hands_alone(terms, group, held)
-    fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in every} - {None}}
-    parameters: list[Parameter] = []
-    made: dict[tuple, NodeStub] = {}
-    presence: dict[str, NodeStub] = {}
-    untold: set[tuple[str, str | None]] = set()
-    axes: dict[tuple[str, str | None], Axis] = {}
-
-    @functools.cache
-    def told(term: Term, direction: str | None) -> bool:
-        per = None if direction is None else term.per
-        return is_told(term, terms, model.polarisation(group, per, direction or ""), group, held)
-
-    def modulus(term: Term, direction: str | None) -> NodeStub | float:
-        if direction is None or not (term.turns or term.kind.name in ROTATIONS):
-            return 1.0
-        if direction not in presence:
-            presence[direction] = ns.presence(direction) << rt.Parm(1.0, solvable=False)
-        return presence[direction]
-
-    def term_node(term: Term, antenna: int, direction: str | None) -> NodeStub:
-        key = (term.name, antenna, direction)
-        if key in made:
-            return made[key]
-        names = group.antenna_names
-        first = term.shared_by([names[a] for a in group.antennas], names[antenna])
-        owner = next(a for a in group.antennas if names[a] == first)
-        if owner != antenna:
-            made[key] = term_node(term, owner, direction)
-            shared = [o for o in parameters if (o.term, o.antenna, o.direction) == (term.name, owner, direction)]
-            parameters.extend(replace(one, antenna=antenna) for one in shared)
-        else:
-            fixed, open_ones = term.name in redundant, set()
-            if not fixed and not told(term, direction):
-                fixed = True
-                untold.add((term.name, direction))
-            if not fixed:
-                fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
-                seen, others = polarisation_of(None if direction is None else term.per, direction), terms
-                for other in terms if direction is None else ():  # a direction of which this is the only full matrix
-                    place = other.per and reference_direction(other, terms, fluxes[other.per])
-                    if place and other.kind.name == "full" and as_fine(other, term):
-                        seen = polarisation_of(other.per, place)
-                        others = [one for one in others if one.name != other.name]
-                if turned_inside(term, others, direction, polarisation_of, model.directions):
-                    seen = replace(seen, hands="none")
-                open_ones = held_parameters(term, others, seen, two_sides=two_sides, crossed_alone=crossed_alone)
-                if (axis := None if two_sides else open_axis(term, others, seen)) is not None:
-                    axes[term.name, direction] = axis
-            made[key], own = jones_nodes(
-                ns, term, antenna, direction, fixed=fixed, held=open_ones, modulus=modulus(term, direction)
-            )
-            parameters.extend(own)
-        return made[key]
+    made = TermNodes(ns, group, model, terms, [term for term in every if term.name in redundant], held)
 
     def jones(antenna: int, part: SkyPart | None) -> list[NodeStub]:
         if part is None:
-            return [term_node(term, antenna, None) for term in every if term.per is None]
+            return [made.node(term, antenna, None) for term in every if term.per is None]
         named = [(term, part.directions[term.per]) for term in every if term.per is not None]
-        return [term_node(term, antenna, direction) for term, direction in named if term.acts_on(direction)]
+        return [made.node(term, antenna, direction) for term, direction in named if term.acts_on(direction)]
 
     def inside(antenna: int, part: SkyPart | None) -> list[NodeStub]:
         return held.inside(ns, antenna, part)
@@ -263,45 +197,31 @@ def solve_tree(
     value, seen, weight = _observed(ns, p, q, data, scale, held)
     weighted = weight if weights is None else rt.Multiply(weight, weights(ns, p, q), elementwise=True)
     condeqs = over(p, ns.condeq(p, q) << rt.Condeq(value, seen, weighted))
-    solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options), smooth_hz=smooth_hz)
-    names = {term.name: _directions(term, model) for term in every}
-    radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
-    columns = tuple(part.column for part in parts if part.column)
-    pinned = {
-        name
-        for per in fluxes
-        for name in model.directions(per)
-        if not any(term.per == per and term.acts_on(name) for term in every)
-    }
     columns_of = zip(*(over(p, nodes) for nodes in (value, seen, weight)), strict=True)
-    looked = {} if weights is None else dict(zip(group.baselines, columns_of, strict=True))
     return SolveTree(
-        solver,
-        parameters,
-        names,
-        radec,
+        ns.solver << rt.Solver(*condeqs, **_solver_state(options), smooth_hz=smooth_hz),
+        made.parameters,
+        {term.name: _directions(term, model) for term in every},
+        {name: place for per in made.fluxes for name, place in model.radec_rad(per, centre).items()},
         len(parts),
-        columns,
-        fluxes,
+        tuple(part.column for part in parts if part.column),
+        made.fluxes,
         scale,
-        tuple(sorted(pinned)),
-        presence,
-        looked,
+        _pinned(every, model, made.fluxes),
+        made.presence,
+        {} if weights is None else dict(zip(group.baselines, columns_of, strict=True)),
         smooth_hz,
-        frozenset(untold),
-        axes,
-        frozenset(one.name for one in terms if exchanges_turns(one, terms, polarisation_of, model.directions)),
+        frozenset(made.untold),
+        made.axes,
+        made.turning,
     )
 
 
-def _polarisation(model: Model, group: MsGroup, held: Held, per: str | None, direction: str | None) -> Polarisation:
-    """Of a direction, or of the whole sky, as feeds see it."""
-    found = model.polarisation(group, per, direction or "")
-    if found.hands == "crossed" and not has_crossed_hands(group):
-        found = replace(found, hands="parallel")  # whatever the sky has, no crossed hands tell it
-    if held.turns and found.hands != "none":  # what feeds see of it changes with time
-        return Polarisation("crossed", False)
-    return found
+def _pinned(terms: Sequence[Term], model: Model, pers: Collection[str]) -> tuple[str, ...]:
+    """Directions on which no term acts while terms act on others."""
+    acting = {per: [term for term in terms if term.per == per] for per in pers}
+    every = {(per, name) for per in pers for name in model.directions(per)}
+    return tuple(sorted({name for per, name in every if not any(term.acts_on(name) for term in acting[per])}))
 
 
 def _check_names(terms: Sequence[Term], group: MsGroup) -> None:

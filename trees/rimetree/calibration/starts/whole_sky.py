@@ -41,7 +41,6 @@ class WholeSkySearch:
         self._any_difference = any(len(term.elements) > 1 for term in turning)
         # Beside a bandpass only what changes in time is told of a delay.
         self._band = [term for term in of_antennas if len(plan.frequencies[term.name].centre) > 1]
-        self._any_phase_in_time = len(self._band) < len(of_antennas)
         self._gains = any(term.kind.name in GAINS for term in terms)
         searched = [term for term in whole if term.kind.name in SEARCHED]
         phases = [term for term in whole if term.kind.name == "phase"]

@@ -1,0 +1,124 @@
+"""Nodes of the terms of a solve: of antennas and directions, and what of them is held because no data tell it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from ... import nodes as rt
+from ...ms import MsGroup
+from ...scope import NodeScope, NodeStub
+from ..model.held import Held
+from ..model.models import Model
+from ..terms.axis_gauge import open_axis
+from ..terms.conventions import as_fine
+from ..terms.gauge import (
+    Axis,
+    Polarisation,
+    exchanges_turns,
+    has_two_sides,
+    held_parameters,
+    reference_direction,
+    turned_inside,
+)
+from ..terms.kinds import ROTATIONS
+from ..terms.term_trees import Parameter, jones_nodes
+from ..terms.terms import Term
+from .told_terms import has_crossed_hands, is_told, tells_crossed_hands_alone
+
+
+class TermNodes:
+    """Made as they are asked for. `redundant`: names of terms, none of `terms`, that are held at the unit matrix.
+
+    `parameters`: of all nodes so far; `fluxes`: {None, "patch" or "source": {direction: Jy}}; `presence`, `untold`,
+    `axes`: as of `SolveTree`."""
+
+    def __init__(
+        self, ns: NodeScope, group: MsGroup, model: Model, terms: Sequence[Term], redundant: Sequence[Term], held: Held
+    ):
+        self._ns, self._group, self._model, self._held = ns, group, model, held
+        self._terms, self._redundant = list(terms), {term.name for term in redundant}
+        self._two_sides = has_two_sides(group.baselines)
+        self._crossed_alone = tells_crossed_hands_alone(terms, group, held)
+        self._polarisation = functools.cache(self._seen_polarisation)
+        self._told = functools.cache(self._is_told)
+        self._made: dict[tuple[str, int, str | None], NodeStub] = {}
+        self.fluxes = {per: model.fluxes_jy(per, group) for per in {t.per for t in (*terms, *redundant)} - {None}}
+        self.parameters: list[Parameter] = []
+        self.presence: dict[str, NodeStub] = {}
+        self.untold: set[tuple[str, str | None]] = set()
+        self.axes: dict[tuple[str, str | None], Axis] = {}
+
+    def node(self, term: Term, antenna: int, direction: str | None) -> NodeStub:
+        """The matrix of a term; antennas that share their solutions have one node."""
+        key = (term.name, antenna, direction)
+        if key in self._made:
+            return self._made[key]
+        names = self._group.antenna_names
+        first = term.shared_by([names[a] for a in self._group.antennas], names[antenna])
+        owner = next(a for a in self._group.antennas if names[a] == first)
+        if owner != antenna:
+            self._made[key] = self.node(term, owner, direction)
+            shared = [o for o in self.parameters if (o.term, o.antenna, o.direction) == (term.name, owner, direction)]
+            self.parameters.extend(replace(one, antenna=antenna) for one in shared)
+        else:
+            fixed, held = self._gauge(term, direction)
+            self._made[key], own = jones_nodes(
+                self._ns, term, antenna, direction, fixed=fixed, held=held, modulus=self._modulus(term, direction)
+            )
+            self.parameters.extend(own)
+        return self._made[key]
+
+    @property
+    def turning(self) -> frozenset[str]:
+        """As of `SolveTree`."""
+        where = self._terms, self._polarisation, self._model.directions
+        return frozenset(term.name for term in self._terms if exchanges_turns(term, *where))
+
+    def _gauge(self, term: Term, direction: str | None) -> tuple[bool, Collection[tuple[str, str]]]:
+        """Whether all of a term (in a direction) is held; and what is of a reference antenna. Notes what is not told,
+        and around which axis matrices may be turned."""
+        if term.name in self._redundant:
+            return True, set()
+        if not self._told(term, direction):
+            self.untold.add((term.name, direction))
+            return True, set()
+        seen, others = self._polarisation(None if direction is None else term.per, direction), self._terms
+        for other in self._terms if direction is None else ():  # a direction of which this is the only full matrix
+            place = other.per and reference_direction(other, self._terms, self.fluxes[other.per])
+            if place and other.kind.name == "full" and as_fine(other, term):
+                seen = self._polarisation(other.per, place)
+                others = [one for one in others if one.name != other.name]
+        if turned_inside(term, others, direction, self._polarisation, self._model.directions):
+            seen = replace(seen, hands="none")
+        axis = None if self._two_sides else open_axis(term, others, seen)
+        if axis is not None:
+            self.axes[term.name, direction] = axis
+        is_reference = direction is not None and direction == reference_direction(
+            term, self._terms, self.fluxes[term.per]
+        )
+        sides = {"two_sides": self._two_sides, "crossed_alone": self._crossed_alone}
+        return is_reference, held_parameters(term, others, seen, **sides)
+
+    def _is_told(self, term: Term, direction: str | None) -> bool:
+        per = None if direction is None else term.per
+        sky = self._model.polarisation(self._group, per, direction or "")
+        return is_told(term, self._terms, sky, self._group, self._held)
+
+    def _modulus(self, term: Term, direction: str | None) -> NodeStub | float:
+        """Of phasors of a term: 1, or whether the direction is there."""
+        if direction is None or not (term.turns or term.kind.name in ROTATIONS):
+            return 1.0
+        if direction not in self.presence:
+            self.presence[direction] = self._ns.presence(direction) << rt.Parm(1.0, solvable=False)
+        return self.presence[direction]
+
+    def _seen_polarisation(self, per: str | None, direction: str | None) -> Polarisation:
+        """Of a direction, or of the whole sky, as feeds see it."""
+        found = self._model.polarisation(self._group, per, direction or "")
+        if found.hands == "crossed" and not has_crossed_hands(self._group):
+            found = replace(found, hands="parallel")  # whatever the sky has, no crossed hands tell it
+        if self._held.turns and found.hands != "none":  # what feeds see of it changes with time
+            return Polarisation("crossed", False)
+        return found
