@@ -15,6 +15,7 @@ arguments.
 
 from __future__ import annotations
 
+import inspect
 import os
 import runpy
 import sys
@@ -48,6 +49,7 @@ class Script:
             self._names = self._execute(group)
         define = self._names.get("define_forest")
         if define is not None:
+            self._check_arguments(define)
             ns = NodeScope()
             with self._arguments_in_place():
                 self._guarded(lambda: define(ns, group), group)
@@ -58,6 +60,21 @@ class Script:
         if not ns.AllNodes():
             raise Error(f"{self.path} defines no nodes" + (" in define_forest(ns, ms)" if define else ""))
         return ns
+
+    def _check_arguments(self, define) -> None:
+        """Raises `ScriptError` where the function cannot be called with a scope and a group."""
+        try:
+            signature = inspect.signature(define)
+        except (TypeError, ValueError):  # a callable that does not say what it takes, or none
+            return
+        try:
+            signature.bind(None, None)
+        except TypeError:
+            line = getattr(getattr(define, "__code__", None), "co_firstlineno", 1)
+            raise ScriptError(
+                f"{self.path}:{line}: define_forest{signature} must take two arguments, the scope of the tree and what "
+                "is known of the rows that it is for: define_forest(ns, ms)"
+            ) from None
 
     def _execute(self, group: MsGroup | None) -> dict:
         names = {"ms": group}

@@ -71,6 +71,7 @@ def test_without_a_set_the_forest_is_checked_and_nodes_can_be_evaluated(command,
         ("import no_such_module\n", "bad.py:1: ModuleNotFoundError"),
         ("x = 1\n", "neither a function define_forest(ns, ms) nor a NodeScope ns"),
         ("def define_forest(ns, ms):\n    pass\n", "defines no nodes"),
+        ("\ndef define_forest(ns):\n    pass\n", "bad.py:2: define_forest(ns) must take two arguments, the scope"),
         ("import rimetree as rt\nns = rt.NodeScope()\nns.x << rt.Ad(1, 2)\n", "bad.py:3: AttributeError"),
         (
             "import rimetree as rt\nns = rt.NodeScope()\nns.x << rt.Add(ns.a, 2)\nns.y << rt.LMN(ns.x)\n",

@@ -108,6 +108,16 @@ def test_many_lines_become_their_mean():
     assert np.abs(_lines(phases, "phase", (1, 0, 0), "time", None)[0]) == pytest.approx(180)
 
 
+def test_a_direction_need_not_be_of_all_terms():
+    whole = term(n_antenna=2, quantities=("phase",), kind="phase")
+    north, south = (dataclasses.replace(whole, name=name, directions=(name,)) for name in ("north", "south"))
+    titles = [title for title, _ in _pages([Solutions((whole, north, south))], None, None, None, ["north"], None)]
+    assert [title.split(":")[0] for title in titles] == ["G", "north"]
+    for terms, there in ((None, "north, south"), (["G"], "none")):
+        with pytest.raises(rt.Error, match=f"there is no direction east; there are {there}"):
+            list(_pages([Solutions((whole, north, south))], None, terms, None, ["east"], None))
+
+
 def test_errors(tmp_path):
     sets = [Solutions((term(),))]
     for options, says in (
@@ -115,7 +125,7 @@ def test_errors(tmp_path):
         ({"against": "space"}, "time, freq or antenna"),
         ({"terms": ["X"]}, "no solutions of X"),
         ({"antennas": ["B9"]}, "no antenna B9"),
-        ({"reference": "B9"}, "no antenna 'B9'"),
+        ({"reference": "B9"}, "no antenna B9"),
     ):
         with pytest.raises(rt.Error, match=says):
             plots.plot_solutions(sets, **{"path": tmp_path / "a.png", **options})

@@ -8,7 +8,7 @@ import html
 import io
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,9 +63,9 @@ def _pages(sets, against, terms, antennas, directions, reference) -> Iterator:
     known = {term.name for solutions in sets for term in solutions.terms}
     if missing := sorted(set(terms or ()) - known):
         raise CalibrationError(f"there are no solutions of {', '.join(missing)}; there are {', '.join(sorted(known))}")
-    everybody = {antenna for solutions in sets for term in solutions.terms for antenna in term.antennas}
-    if reference is not None and reference not in everybody:
-        raise CalibrationError(f"there is no antenna {reference!r}; there are {', '.join(sorted(everybody))}")
+    shown = [term for solutions in sets for term in solutions.terms if not terms or term.name in terms]
+    _check("antenna", [*(antennas or ()), *([] if reference is None else [reference])], (one.antennas for one in shown))
+    _check("direction", directions or (), (one.directions for one in shown))
     panels: dict[int, Panels] = {}
     for index, solutions in enumerate(sets):
         for term in solutions.terms:
@@ -73,8 +73,8 @@ def _pages(sets, against, terms, antennas, directions, reference) -> Iterator:
                 continue
             along = against or _along(term)
             step = _ANTENNAS_PER_PAGE if along != "antenna" else len(term.antennas)
-            for direction in _chosen("direction", directions, term.directions):
-                names = _chosen("antenna", antennas, term.antennas)
+            for direction in _chosen(directions, term.directions):
+                names = _chosen(antennas, term.antennas)
                 for quantity in term.value:
                     for begin in range(0, len(names), step):
                         some = names[begin : begin + step]
@@ -91,12 +91,16 @@ def _along(term: TermSolutions) -> str:
     return "time" if times > 1 else "freq" if frequencies > 1 else "antenna"
 
 
-def _chosen(what: str, wanted: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    if not wanted or list(known) == [""]:
-        return list(known)
+def _check(what: str, wanted: Sequence[str], of_terms: Iterable[Sequence[str]]) -> None:
+    """Raises `CalibrationError` for names that no term has."""
+    known = list(dict.fromkeys(name for names in of_terms for name in names if name))
     if missing := [name for name in wanted if name not in known]:
-        raise CalibrationError(f"there is no {what} {', '.join(missing)}; there are {', '.join(known)}")
-    return [name for name in known if name in wanted]
+        raise CalibrationError(f"there is no {what} {', '.join(missing)}; there are {', '.join(known) or 'none'}")
+
+
+def _chosen(wanted: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    """Those of a term, of which there may be none; one of the whole sky has them all."""
+    return [name for name in known if not wanted or not name or name in wanted]
 
 
 def _title(term: TermSolutions, quantity: str, direction: str, index: int | None) -> str:
