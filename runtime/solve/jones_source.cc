@@ -109,34 +109,21 @@ std::string JonesSource::method() const {
          (smoothed_hz_ > 0 ? ", smoothed along frequency" : "");
 }
 
-/// Of label(term, factor's place in the chain, from the outside) for all places where a Parm occurs; -1: they differ.
-template <class Label>
-std::vector<int> JonesSource::labels_of_parms(const Label& label) const {
+std::vector<int> JonesSource::terms_of_parms() const {
   constexpr int kNone = -2, kSeveral = -1;
-  std::vector<int> labels(problem_.parms.size(), kNone);
+  std::vector<int> terms(problem_.parms.size(), kNone);
   for (const JonesModel& model : products_.models())
     for (std::size_t t = 0; t < model.terms.size(); ++t)
       for (const auto* factors : {&model.terms[t].left, &model.terms[t].right})
-        for (std::size_t k = 0; k < factors->size(); ++k)
-          for (const int node : solvable_below(products_.forest().get(), (*factors)[k])) {
+        for (const int factor : *factors)
+          for (const int node : solvable_below(products_.forest().get(), factor)) {
             const int p = problem_.parm_of_node[node];
             if (p < 0) continue;
-            const bool left = factors == &model.terms[t].left;
-            const int here = label(static_cast<int>(t), static_cast<int>(left ? k : factors->size() - 1 - k));
-            int& of = labels[static_cast<std::size_t>(p)];
-            of = of == kNone || of == here ? here : kSeveral;
+            int& of = terms[static_cast<std::size_t>(p)];
+            of = of == kNone || of == static_cast<int>(t) ? static_cast<int>(t) : kSeveral;
           }
-  std::replace(labels.begin(), labels.end(), kNone, kSeveral);
-  return labels;
-}
-
-std::vector<int> JonesSource::terms_of_parms() const {
-  return labels_of_parms([](int term, int) { return term; });
-}
-
-std::vector<int> JonesSource::places_of_parms() const {
-  constexpr int kMostFactors = 1 << 10;
-  return labels_of_parms([](int term, int place) { return term * kMostFactors + place; });
+  std::replace(terms.begin(), terms.end(), kNone, kSeveral);
+  return terms;
 }
 
 std::vector<std::size_t> JonesSource::occurrences() const {

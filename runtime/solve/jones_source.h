@@ -44,8 +44,6 @@ class JonesSource final : public EquationSource {
 
   /// For each Parm the number of the additive term in which it occurs, or -1 where it occurs in several.
   std::vector<int> terms_of_parms() const;
-  /// The same of places in the chains of factors, of each term apart.
-  std::vector<int> places_of_parms() const;
 
  private:
   JonesSource(Evaluator& evaluator, ModelForest forest, Problem& problem, RequestParts& parts, ErrorModel errors,
@@ -53,8 +51,6 @@ class JonesSource final : public EquationSource {
   static std::unique_ptr<JonesSource> recognise_in(ModelForest read, Evaluator& evaluator, Problem& problem,
                                                    RequestParts& parts, const Manner& manner,
                                                    Cancellation& cancellation);
-  template <class Label>
-  std::vector<int> labels_of_parms(const Label& label) const;
   /// By unknown, in how many equations with data it occurs.
   std::vector<std::size_t> occurrences() const;
   void make_sums(Cancellation& cancellation);

@@ -40,8 +40,8 @@ class Solve {
   void progress(double chi_square, std::size_t running);
 
   // In turns; see solve_in_turns.cc.
-  /// What is solved for in turns: additive terms where that is asked for, and places in chains of terms as well where
-  /// equations of all unknowns together would be too large.
+  /// What is solved for in turns: additive terms where that is asked for, and unknowns of different solution tiles, as
+  /// of a bandpass and gains, where equations of all together would be too large.
   void choose_turns(const JonesSource& source);
   bool in_turns() const { return turns_.size() > 1; }
   /// One part after the other, the others held, until a round over all of them finds nothing to improve. The equations

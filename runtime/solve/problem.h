@@ -114,6 +114,8 @@ class Problem {
   const std::vector<std::shared_ptr<const fit::Sparsity>>& sparsities();
   /// Elements of the normal matrices of all groups, if only those that may differ from zero are kept.
   double n_element() const;
+  /// By Parm, the number of its way to divide the cells into solution tiles: 0, 1, ...
+  std::vector<int> tilings() const;
   /// Leaves out of large normal matrices what is between unknowns of different parts: each part's equations are then
   /// those with all others held. Groups stay what they are.
   void uncouple(std::vector<int> part_of_parm);

@@ -55,6 +55,15 @@ std::vector<Companions> companions(const std::vector<Equation>& equations, std::
 
 }  // namespace
 
+std::vector<int> Problem::tilings() const {
+  std::map<std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>, int> known;
+  std::vector<int> found;
+  for (const SolvableParm& parm : parms)
+    found.push_back(
+        known.try_emplace({parm.time_tile, parm.frequency_tile}, static_cast<int>(known.size())).first->second);
+  return found;
+}
+
 void Problem::uncouple(std::vector<int> part_of_parm) {
   part_of_parm_ = std::move(part_of_parm);
   sparsities_.reset();

@@ -28,14 +28,22 @@ std::vector<std::vector<bool>> unknowns_by_label(const Problem& problem, const s
 }  // namespace
 
 void Solve::choose_turns(const JonesSource& source) {
+  const std::vector<int> terms = source.terms_of_parms(), tilings = problem_.tilings();
+  const auto several = [](const std::vector<int>& labels) {
+    return std::any_of(labels.begin(), labels.end(), [&](int label) { return label != labels.front(); });
+  };
   if (is_too_large(problem_, evaluator_.memory_budget())) {
-    const std::vector<int> places = source.places_of_parms();
-    turns_ = unknowns_by_label(problem_, places);
-    uncoupled_ = in_turns();
-    if (uncoupled_) return problem_.uncouple(places);
+    // What has the same tiles is of one size, and solved for together, unless it has nothing else beside it.
+    std::vector<int> parts = tilings;
+    if (options_.successive || !several(tilings))
+      for (std::size_t p = 0; p < parts.size(); ++p) parts[p] += (terms[p] + 1) * static_cast<int>(parts.size());
+    if (several(parts)) {
+      turns_ = unknowns_by_label(problem_, parts);
+      uncoupled_ = true;
+      return problem_.uncouple(std::move(parts));
+    }
   }
-  turns_.clear();
-  if (options_.successive) turns_ = unknowns_by_label(problem_, source.terms_of_parms());
+  if (options_.successive) turns_ = unknowns_by_label(problem_, terms);
 }
 
 std::vector<Outcome> Solve::successively(bool approached) {

@@ -72,9 +72,7 @@ def observed(tmp_path, observe):
             d = np.array([[1, leakage[antenna, 0]], [leakage[antenna, 1], 1]])
             return np.diag(gain[antenna]) @ d @ jones_of(angle, feed)
 
-        # The brightness that circular feeds see is that of linear ones with other Stokes parameters.
-        seen = SKY if feed == "linear" else rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (20.0, 0.5, 2.0, -3.0))])
-        observe(path, seen, CENTRE, jones, noise_jy=0.02)
+        observe(path, SKY, CENTRE, jones, noise_jy=0.02)
         return path
 
     return make
