@@ -28,9 +28,10 @@ from .plan.given_start import GivenStart
 from .plan.moves import Moves
 from .plan.planning import CalibrationOptions, GroupPlan
 from .plan.solve_trees import SolveTree, solve_tree
+from .report.fit_reports import said_of_fit
 from .report.reports import ChunkReport, summed
 from .searches.smoothing import width_inside_hz
-from .starts.fewer_directions import BETTER_MAY_BE, BestFit
+from .starts.fewer_directions import BestFit
 from .starts.fits import fit_chunk
 from .starts.signs import make_references_positive, turned_in_forest
 from .starts.solved_directions import ChunkSearch
@@ -142,23 +143,57 @@ class Session:
         good = counts.good
         if not self._values and good.any() and not self._held.has_amplitude:
             self._begin_with_amplitudes(starting_amplitudes(counts.magnitude, self._model.flux_jy(group)))
+        reference = self._reference(chunk, good)
+        if self._searched:
+            self._searched.begin(number, chunk.slot_s, lambda: self._of_windows(chunk, data))
+        fitted = BestFit(StartingValues({}), None)
+        if good.any() and self.tree.solved(reference):  # else nothing is told of any term
+            fitted = self._fitted(chunk, data, reference)
+        arrays, scale = self._arrays(chunk, fitted, reference)
+        arrays |= {"good": good, "all": counts.all}
+        flagged_of = flag_reasons(self._every, self.tree.parameters, arrays, group.correlations)
+        report = ChunkReport(
+            index=index,
+            count=count,
+            field_id=group.field_id,
+            data_desc_ids=group.data_desc_ids,
+            time_s=(float(chunk.slot_s[0]), float(chunk.slot_s[-1])),
+            reference=group.antenna_names[reference],
+            terms=[term.name for term in self._every],
+            scale=scale,
+            data_power=0.0 if self._weights else counts.power,  # which are of other weights
+            data_noise=None if self._weights else counts.noise,
+            left_out=self._weights.left_out,
+            absent=list(fitted.begin.absent),
+            hidden=list(fitted.hidden),
+            **said_of_fit(fitted, self._terms, self.tree.parameters),
+            flagged=summed(flagged_of.values()),
+            flagged_of=flagged_of,
+            seconds=time.monotonic() - began,
+        )
+        return report, arrays
+
+    def _reference(self, chunk: Chunk, good: np.ndarray) -> int:
+        """The number of the antenna that phases of a chunk refer to; `good`: how many data of each antenna are."""
+        group = self.plan.group
         if self._preferred is None:
             # Cells of which some data are flagged do not show how many are good.
             stored = None if self.plan.averaging is None else self._apart(chunk, without_averaging(group.selection))
             known = good if stored is None else count_data(group, self._options.data, stored, magnitudes=False).good
             self._preferred = reference_antenna(known, None)
-        reference = group.antennas[reference_antenna(good, self._preferred)]
-        if self._searched:
-            self._searched.begin(number, chunk.slot_s, lambda: self._of_windows(chunk, data))
-        fitted = BestFit(StartingValues({}), None)
-        if good.any() and self.tree.solved(reference):  # else nothing is told of any term
-            run = functools.partial(self._run, chunk, data, reference)
-            in_memory = self.need.slots >= len(chunk.slot_s) and len(group.data_desc_ids) == 1
-            self._search.take_tiles(data if in_memory else None)
-            self._search.known = self._values
-            of_chunk = ChunkSearch(self._search, self.tree, self._terms, self._options, chunk, reference)
-            fitted = fit_chunk(of_chunk, run)
-            self._search.take_tiles(None)
+        return group.antennas[reference_antenna(good, self._preferred)]
+
+    def _fitted(self, chunk: Chunk, data: Tiles, reference: int) -> BestFit:
+        run = functools.partial(self._run, chunk, data, reference)
+        in_memory = self.need.slots >= len(chunk.slot_s) and len(self.plan.group.data_desc_ids) == 1
+        self._search.take_tiles(data if in_memory else None)
+        self._search.known = self._values
+        found = fit_chunk(ChunkSearch(self._search, self.tree, self._terms, self._options, chunk, reference), run)
+        self._search.take_tiles(None)
+        return found
+
+    def _arrays(self, chunk: Chunk, fitted: BestFit, reference: int) -> tuple[dict, float | None]:
+        """Solutions as arrays, and how much larger the data are than the model, where no term has an amplitude."""
         begin, solved = fitted.begin, fitted.solved
         moves = next((own for one, own in self._moves if one is solved), Moves(self.tree))
         self._moves = []
@@ -177,45 +212,7 @@ class Session:
         flag_untold(self.tree.parameters, arrays, self.tree.untold)
         if self._options.min_fraction > 0:
             self._flag_thin(chunk, arrays)
-        arrays |= {"good": good, "all": counts.all}
-        given_way = set() if solved is None else {name for name, parm in solved.parms.items() if parm.normalised}
-        normalised = [
-            t.name for t in self._terms if given_way & {p.node for p in self.tree.parameters if p.term == t.name}
-        ]
-        groups = [] if solved is None else solved.groups
-        statuses: dict[str, int] = {} if groups else {"no equations": 1}
-        for one in groups:
-            status = BETTER_MAY_BE if fitted.doubtful and one.status == "converged" else one.status
-            statuses[status] = statuses.get(status, 0) + 1
-        flagged_of = flag_reasons(self._every, self.tree.parameters, arrays, group.correlations)
-        report = ChunkReport(
-            index=index,
-            count=count,
-            field_id=group.field_id,
-            data_desc_ids=group.data_desc_ids,
-            time_s=(float(chunk.slot_s[0]), float(chunk.slot_s[-1])),
-            reference=group.antenna_names[reference],
-            chi_square=[] if solved is None else [float(value) for value in solved.chi_square],
-            equations=sum(one.equations for one in groups),
-            rank=sum(one.rank for one in groups),
-            iterations=max((one.iterations for one in groups), default=0),
-            statuses=statuses,
-            terms=[term.name for term in self._every],
-            flagged=summed(flagged_of.values()),
-            flagged_of=flagged_of,
-            normalised=normalised,
-            scale=None if scale is None else float(np.median(np.abs(scale["value"]))),
-            data_power=0.0 if self._weights else counts.power,  # which are of other weights
-            data_noise=None if self._weights else counts.noise,
-            noise=1.0 if solved is None else solved.noise,
-            method="" if solved is None else solved.method,
-            smoothed_hz=0.0 if solved is None else solved.smoothed_hz,
-            left_out=self._weights.left_out,
-            absent=list(begin.absent),
-            hidden=list(fitted.hidden),
-            seconds=time.monotonic() - began,
-        )
-        return report, arrays
+        return arrays, None if scale is None else float(np.median(np.abs(scale["value"])))
 
     def _flag_thin(self, chunk: Chunk, arrays: dict) -> None:
         """Flags solutions of which less than the least fraction of the data is good."""
