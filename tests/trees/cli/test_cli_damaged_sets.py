@@ -72,6 +72,21 @@ def test_exposures_that_are_no_numbers(command, made, patched):
     assert "63 rows have an EXPOSURE that is not a number" in done.stdout and "1 warning:" in done.stdout
 
 
+@pytest.mark.parametrize("value, said", [(0.0, "EXPOSURE is 0 s or negative in all rows"), (np.nan, "63 rows have")])
+def test_exposures_that_smear_nothing_are_named_by_whatever_predicts(command, made, tmp_path, patched, value, said):
+    """`inspect-ms` alone had named them."""
+    rt.sky.write(SKY, tmp_path / "a.skymodel")
+    sky = ("--sky", tmp_path / "a.skymodel")
+    command("simulate", made, *sky, "--column", "DATA")
+    patched(made, 20.0, value)
+    for words in (
+        ("simulate", made, *sky, "--dry-run"),
+        ("calibrate", made, *sky, "--term", "G: diag", "--out", tmp_path / "s.h5", "--dry-run"),
+    ):
+        assert f"warning: {said}" in command(*words).stderr, words[0]
+        assert said not in command(*words, "--no-smearing").stderr, words[0]
+
+
 def test_phase_centres_that_are_no_numbers(command, made, tmp_path, patched):
     """Commands ended in a TypeError."""
     patched(made / "FIELD", CENTRE[1], np.nan)

@@ -36,6 +36,7 @@ from .selection import (
     require_ms,
     wait_option,
     warn_of_directions,
+    warn_of_exposures,
 )
 from .settings import settings_option
 from .weights import check_weights, weights_option, write_weights
@@ -143,6 +144,8 @@ def command(ms, terms, out, **given):
             require_four_hands(plan.group)
     for stage in stages:
         log_windows(stage.plans, stage.terms)
+    if given["sky"] and not given["no_smearing"]:
+        warn_of_exposures(summary)
     for name, own, some in _by_model(model, plans):
         if isinstance(own, calibration.ModelColumns):
             log_columns(own, some)

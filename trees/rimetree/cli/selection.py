@@ -273,6 +273,16 @@ def warn_of_directions(summary: dict, field_ids: Collection[int], given: Sequenc
             log(f"warning: {warning['text']}; sources may stand in wrong places{_centre_to_give(summary, warning)}")
 
 
+def warn_of_exposures(summary: dict) -> None:
+    """Where a model cannot be smeared in time as the data are."""
+    exposures_s = summary["exposures_s"]
+    if exposures_s and exposures_s[0] <= 0:
+        which = "all" if exposures_s[-1] <= 0 else "some"
+        log(f"warning: EXPOSURE is 0 s or negative in {which} rows: what is predicted there is not smeared in time")
+    if n := summary["n_exposure_not_finite"]:
+        log(f"warning: {n} rows have an EXPOSURE that is not a number: nothing can be predicted for them")
+
+
 def _warn_of_given_centre(summary: dict, field_ids: Collection[int], given: Sequence[float]) -> None:
     for direction in summary["uvw"]["directions"]:
         residual, names = direction["residual"], {field["id"]: field["name"] for field in summary["fields"]}

@@ -18,6 +18,7 @@ from .selection import (
     tree_options,
     verify_option,
     warn_of_directions,
+    warn_of_exposures,
 )
 
 
@@ -84,6 +85,8 @@ def command(
     groups = chosen_groups(ms, chosen, summary)
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     warn_of_sky(model, groups, phase_centre)
+    if not no_smearing:
+        warn_of_exposures(summary)
     tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
     log(f"{sky}: {len(model)} sources, {flux_text(model, groups)}; {ms}: {len(groups)} tree(s) to evaluate")
 
