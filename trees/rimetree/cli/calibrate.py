@@ -105,7 +105,6 @@ def command(ms, terms, out, **given):
     from rimetree import calibration
     from rimetree.calibration.solutions.correction import require_four_hands
     from rimetree.machine import return_freed_memory
-    from rimetree.sky_trees import flux_text
 
     if given["memory"]:
         return_freed_memory()
@@ -113,12 +112,7 @@ def command(ms, terms, out, **given):
     require_ms(ms)
     applies = given["apply_"] or given["subtract"]
     _check_usage(given, out, applies)
-    if applies:  # rather now than after hours of solving
-        check_output(ms, given["output_column"], given["wait"], save_flags=not given["no_flag_version"])
-    if given["weights"]:
-        if not given["apply_"]:
-            raise click.UsageError("--weights goes with --apply")
-        check_weights(ms, given["wait"])
+    _check_written(ms, given, applies)
     parsed = calibration.parse_terms(terms)
     summary = rt.ms.inspect(ms, scan_cells=False)
     fields = {key: chosen_fields(summary, given[key]) for key in ("field_names", "apply_to", "from_field", "flux_from")}
@@ -144,32 +138,12 @@ def command(ms, terms, out, **given):
             require_four_hands(plan.group)
     for stage in stages:
         log_windows(stage.plans, stage.terms)
-    if given["sky"] and not given["no_smearing"]:
-        warn_of_exposures(summary)
-    for name, own, some in _by_model(model, plans):
-        if isinstance(own, calibration.ModelColumns):
-            log_columns(own, some)
-            continue
-        groups = [plan.group for plan in some]
-        warn_of_directions(summary, [group.field_id for group in groups], given["phase_centre"])
-        warn_of_sky(own, groups, given["phase_centre"])
-        log(f"{name or given['sky'][0]}: {len(own)} sources, {flux_text(own, groups)}")
+    _say_models(model, plans, summary, given)
     for plan in plans:
         if plan.averaging is not None:
             (click.echo if given["dry_run"] else log)(averaging_text(plan))
     if given["dry_run"]:
-        every = calibration.check(model, parsed, options, stages)
-        for stage, needs in zip(stages, every, strict=True):
-            click.echo(plan_text(stage.plans, stage.terms))
-            for plan, need in zip(stage.plans, needs, strict=True):
-                windows = joined(plan.group.data_desc_ids)
-                click.echo(f"field {plan.group.field_id}, window {windows}: a chunk takes about {need}")
-        most = max((need.of_command() for needs in every for need in needs), default=0)
-        passes = {"report": bool(given["report"]), "subtract": given["subtract"]}
-        most = max(most, calibration.memory_of_passes(ms, model, parsed, options, **passes))
-        more = ", more than --memory" if given["memory"] and most > given["memory"] else ""
-        click.echo(f"the command takes about {size_text(most)} of memory in all{more}")
-        click.echo("dry run: nothing was solved or written")
+        _say_memory(ms, model, parsed, options, stages, given)
         return
     show = Progress(options.solver.successive)
     try:
@@ -198,6 +172,51 @@ def command(ms, terms, out, **given):
         log(f"note: all chunks are solved, and {out} holds the solutions: --resume goes on after them")
         raise
     calibration.forget_progress(out)
+
+
+def _check_written(ms: str, given: dict, applies: bool) -> None:
+    """Raises what writing to the set would: rather now than after hours of solving."""
+    if applies:
+        check_output(ms, given["output_column"], given["wait"], save_flags=not given["no_flag_version"])
+    if given["weights"]:
+        if not given["apply_"]:
+            raise click.UsageError("--weights goes with --apply")
+        check_weights(ms, given["wait"])
+
+
+def _say_models(model, plans, summary: dict, given: dict) -> None:
+    """How large models are, and what of fields and sources warns of a wrong one."""
+    from rimetree import calibration
+    from rimetree.sky_trees import flux_text
+
+    if given["sky"] and not given["no_smearing"]:
+        warn_of_exposures(summary)
+    for name, own, some in _by_model(model, plans):
+        if isinstance(own, calibration.ModelColumns):
+            log_columns(own, some)
+            continue
+        groups = [plan.group for plan in some]
+        warn_of_directions(summary, [group.field_id for group in groups], given["phase_centre"])
+        warn_of_sky(own, groups, given["phase_centre"])
+        log(f"{name or given['sky'][0]}: {len(own)} sources, {flux_text(own, groups)}")
+
+
+def _say_memory(ms: str, model, terms, options, stages, given: dict) -> None:
+    """What would be solved, and what memory that would take."""
+    from rimetree import calibration
+
+    every = calibration.check(model, terms, options, stages)
+    for stage, needs in zip(stages, every, strict=True):
+        click.echo(plan_text(stage.plans, stage.terms))
+        for plan, need in zip(stage.plans, needs, strict=True):
+            windows = joined(plan.group.data_desc_ids)
+            click.echo(f"field {plan.group.field_id}, window {windows}: a chunk takes about {need}")
+    most = max((need.of_command() for needs in every for need in needs), default=0)
+    passes = {"report": bool(given["report"]), "subtract": given["subtract"]}
+    most = max(most, calibration.memory_of_passes(ms, model, terms, options, **passes))
+    more = ", more than --memory" if given["memory"] and most > given["memory"] else ""
+    click.echo(f"the command takes about {size_text(most)} of memory in all{more}")
+    click.echo("dry run: nothing was solved or written")
 
 
 def _finish(ms, model, parsed, out, options, report, summary: dict, fields: dict, given: dict) -> None:
