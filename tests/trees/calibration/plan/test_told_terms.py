@@ -52,10 +52,18 @@ def test_a_phase_between_the_feeds_wants_crossed_hands(fitted, tmp_path, correla
     assert not list(tmp_path.glob("s.h5*"))
 
 
+@pytest.mark.parametrize("correlations", ["RR LL", "RR RL LR LL"])
+@pytest.mark.parametrize(("kind", "instead"), [("rotation", "phase"), ("faraday", "a crosshand phase")])
+def test_rotations_are_of_linear_feeds(fitted, correlations, kind, instead):
+    """Of circular feeds a matrix of sines and cosines is nothing that antennas do: it had been solved for."""
+    with pytest.raises(CalibrationError, match=f"rotation turns linear feeds, .* are circular, .* solve for {instead}"):
+        fitted(correlations, CROSSED, ["G: scalar", f"T: {kind}"])
+
+
 @pytest.mark.parametrize("correlations", ["XX YY", "RR LL"])
 @pytest.mark.parametrize("kind", ["leakage", "rotation", "faraday", "full"])
 def test_what_mixes_feeds_wants_crossed_hands_or_a_sky_that_has_some(fitted, correlations, kind):
-    if kind == "faraday" and correlations == "RR LL":
+    if kind in ("rotation", "faraday") and correlations == "RR LL":
         pytest.skip("circular feeds have none")
     with pytest.raises(
         CalibrationError, match=rf"a ({kind}|full matrix|Faraday rotation) needs .*a.ms has {correlations}"

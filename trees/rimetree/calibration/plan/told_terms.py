@@ -15,7 +15,7 @@ from ...ms import MsGroup
 from ..errors import CalibrationError, NothingUsableError
 from ..model.held import Held
 from ..terms.gauge import Polarisation, terms_inside
-from ..terms.kinds import OF_TWO_FEEDS, observed_elements
+from ..terms.kinds import OF_TWO_FEEDS, ROTATIONS, observed_elements
 from ..terms.terms import Term
 
 #: (term, direction or None for the whole sky) of which nothing is told.
@@ -64,10 +64,11 @@ def check_correlations(terms: Sequence[Term], group: MsGroup, held: Held) -> Non
         mixed = held.mixes or any(term in terms_inside(other, terms) for other in terms if other.kind.name in _MIXING)
         if term.kind.name == "crosshand" and not has_crossed_hands(group) and not mixed:
             raise CalibrationError(f'term "{term}": {name} {_needs(group)}: leave the term out')
-        if term.kind.name == "faraday" and group.feed != "linear":
+        if term.kind.name in ROTATIONS and group.feed != "linear":
+            instead = "a crosshand phase" if term.kind.name == "faraday" else "phase"
             raise CalibrationError(
-                f'term "{term}": Faraday rotation turns linear feeds, but those of {group.path} are circular, where it '
-                "is a phase between the feeds: solve for a crosshand phase"
+                f'term "{term}": {name} turns linear feeds, but those of {group.path} are circular, where it is a '
+                f"phase between the feeds: solve for {instead}"
             )
 
 
