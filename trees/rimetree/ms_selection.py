@@ -86,7 +86,7 @@ class Selection:
         return self.average_slots
 
     def of_channels(self, frequency_hz: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which channels of a whole spectral window are chosen."""
+        """[channel] which of a whole spectral window are chosen; `frequency_hz`: centres of all of them."""
         number = np.arange(len(frequency_hz))
         by_number = [(number >= first) & (number < stop) for first, stop in self.channels]
         by_frequency = [(frequency_hz >= low) & (frequency_hz <= high) for low, high in self.frequencies_hz]

@@ -29,6 +29,8 @@ class Result:
 
 
 def result_from_runtime(raw: dict, rank: int) -> Result:
+    """Of what the extension module gives: arrays [tensor..., 4 axes of cells], of which the cells have `rank`. Raises
+    `Error` for a node that has failed."""
     if raw["status"] == "failed":
         raise Error(failure_text(raw["failures"]))
     if raw["status"] == "missing":

@@ -67,7 +67,8 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
 
 
 def extremum(image: Image, place: NDArray[np.float64], radius: float, sign: float) -> tuple[float, float, float] | None:
-    """(x, y, value) of the extremum near a place: the largest pixel, refined by a quadratic through its neighbours."""
+    """(x, y, value) of the extremum within `radius` pixels of a place (x, y): the largest pixel (`sign` -1: the least),
+    refined by a quadratic through its neighbours. Pixels count from 0; Jy/beam. None at the edge of the image."""
     if not np.isfinite(place).all() or not (place >= 0.5).all() or not (place <= image.size - 1.5).all():
         return None
     centre, reach = np.rint(place).astype(int), math.ceil(radius)

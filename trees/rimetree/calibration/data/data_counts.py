@@ -88,7 +88,8 @@ def _baselines_at_a_time(tile: dict) -> Iterator[slice]:
 
 
 def starting_amplitudes(magnitude: NDArray[np.float64], flux_jy: float) -> NDArray[np.float64]:
-    """Amplitudes of the antennas' gains for which a point source of this flux has such mean magnitudes.
+    """[antenna] amplitudes of gains for which a point source of this flux has such mean magnitudes [antenna] (the
+    data's unit).
 
     On V_pq = g_p g_q S the mean over q is about g_p times the mean gain times S. 1 where there are no data.
     """

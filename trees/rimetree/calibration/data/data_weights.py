@@ -84,7 +84,7 @@ class DataWeights:
             self._stored.forget()
 
     def begin(self, number: int, slot_s: NDArray[np.float64], tiles: Callable[[], Iterable[dict]]) -> None:
-        """A new chunk, of these times; `tiles()` reads its data, window by window."""
+        """A new chunk, of the time slots at these centres (MJD, s); `tiles()` reads its data, window by window."""
         self._number = number
         self._slots, self._out, self._scale = np.asarray(slot_s), {}, {}
         bands: dict[int, NDArray[np.float64]] = {}
