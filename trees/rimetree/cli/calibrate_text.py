@@ -61,6 +61,7 @@ class Progress:
 
     def __init__(self, successive: bool, every_s: float = 60.0):
         self._successive = successive
+        self._others_held = False  # it has been said
         self._live = sys.stderr.isatty()
         self._every_s = 1.0 if self._live else every_s
         self._state, self._began, self._said = "", time.monotonic(), time.monotonic()
@@ -102,6 +103,12 @@ class Progress:
         if self._successive and report.method and not report.in_turns:
             log("warning: --successive has no effect: the model is no sum of terms that have unknowns of their own")
             self._successive = False
+        if report.others_held and not self._others_held:
+            log(
+                "equations of all terms together would be too large: terms of different intervals are solved in turns, "
+                "and errors are those with the others held"
+            )
+            self._others_held = True
         log(_chunk_text(report))
 
 

@@ -70,6 +70,11 @@ class ChunkReport:
         return "one term after the other" in self.method
 
     @property
+    def others_held(self) -> bool:
+        """Whether errors are those of each term with the others held: equations of all would have been too large."""
+        return self.method.endswith("errors hold the other terms")
+
+    @property
     def converged(self) -> int:
         return self.statuses.get("converged", 0)
 
