@@ -116,3 +116,14 @@ def test_what_is_no_width_is_an_error(field):
     with pytest.raises(rt.Error) as error:
         rt.Forest(ns)
     assert str(error.value).count(f'"{field}" must be a width') == 2
+
+
+def test_widths_that_are_not_given_are_distances_of_neighbours_in_any_order():
+    centres, widths = [1.0, 2.0, 4.0, 8.0], [1.0, 1.5, 3.0, 4.0]
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        shuffled, wanted = np.array(centres)[order], np.array(widths)[order]
+        cells = rt.Cells(shuffled, shuffled)
+        np.testing.assert_allclose(cells.time_width_s, wanted, rtol=1e-15)
+        np.testing.assert_allclose(cells.freq_width_hz, wanted, rtol=1e-15)
+        sign = -1 if order[0] == 3 else 1
+        np.testing.assert_allclose(rt.ms.Band.of(1e9 * shuffled).width_hz, sign * 1e9 * wanted, rtol=1e-15)

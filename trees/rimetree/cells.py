@@ -105,11 +105,20 @@ def _axis(name: str, centre, name_of_width: str = "", width=None, unit: str = ""
     if name == "freq_hz" and (centres <= 0).any():
         raise Error(f"freq_hz must be positive, not {centres.min():g} Hz")
     if width is None:
-        return centres, np.abs(np.gradient(centres)) if len(centres) > 1 else np.zeros(len(centres))
+        return centres, spacings_of(centres)
     widths = np.abs(_finite(width, name_of_width, unit))
     if widths.shape not in ((), (1,), centres.shape):
         raise Error(f"{name_of_width} has shape {list(widths.shape)}; expected a number or [{len(centres)}]")
     return centres, np.ascontiguousarray(np.broadcast_to(widths, centres.shape))
+
+
+def spacings_of(centres: np.ndarray) -> np.ndarray:
+    """The distance of each from its neighbours, wherever in the list these are; 0 for a single one."""
+    order = np.argsort(centres, kind="stable")
+    spacings = np.zeros(len(centres))
+    if len(centres) > 1:
+        spacings[order] = np.gradient(centres[order])
+    return spacings
 
 
 def _finite(value, name: str, unit: str) -> np.ndarray:

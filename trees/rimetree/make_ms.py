@@ -17,6 +17,7 @@ from . import _core, telescopes
 from ._core import Error
 from .antenna_uvw import antenna_uvw, evaluate_uvw
 from .arguments import check_fields, checked
+from .cells import spacings_of
 from .machine import size_text
 from .make_ms_scans import Scan, fields_of
 from .telescopes import Telescope
@@ -53,14 +54,14 @@ class Band:
     def of(
         cls, frequency_hz: float | Sequence[float], width_hz: float | Sequence[float] | None = None, name: str = ""
     ) -> Band:
-        """From channel centres; a width not given is the distance of neighbours."""
+        """From channel centres; a width not given is the distance of neighbours, negative where channels descend."""
         centres = np.atleast_1d(np.asarray(frequency_hz, dtype=float))
         if centres.ndim != 1 or len(centres) == 0:
             raise Error(f"frequencies must be a list of at least 1 number, not of shape {list(centres.shape)}")
         if width_hz is None:
             if len(centres) == 1:
                 raise Error("a band of one channel needs a channel width")
-            width_hz = np.gradient(centres)
+            width_hz = spacings_of(centres) * (-1 if (np.diff(centres) < 0).all() else 1)
         widths = np.broadcast_to(np.asarray(width_hz, dtype=float), centres.shape)
         return cls(tuple(centres.tolist()), tuple(widths.tolist()), name)
 
