@@ -160,7 +160,26 @@ def _signature(info: dict) -> inspect.Signature:
     return inspect.Signature(parameters, return_annotation=NodeDef)
 
 
+#: What is written here for classes of MeqTrees that have no namesake.
+_OF_MEQTREES = {
+    "Atan": "rt.Atan2(x, 1.0)",
+    "AzEl": "rt.azimuth_elevation",
+    "Compounder": "rt.Grid, and cells with axes l and m",
+    "PSVTensor": "rt.PSV",
+    "ParAngle": "rt.parallactic_angle",
+    "Paster": "rt.Composer",
+    **{f"Pow{n}": f"x**{n}" for n in range(2, 9)},
+    **dict.fromkeys(("ReqMux", "ReqSeq"), "rt.Composer: Solvers below its children run first"),
+    "WSRTCos3Beam": "rt.record, or a plugin such as that of examples/plugin",
+}
+
+
 def __getattr__(name: str):
+    if name in _OF_MEQTREES:
+        raise AttributeError(
+            f"rimetree has no node class or function {name!r}; for what it is in MeqTrees write {_OF_MEQTREES[name]}",
+            name=name,
+        )
     similar = difflib.get_close_matches(name, _functions, n=3)
     hint = f"; did you mean {', '.join(similar)}?" if similar else ""
     raise AttributeError(f"rimetree has no node class or function {name!r}{hint}", name=name)
