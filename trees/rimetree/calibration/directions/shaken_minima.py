@@ -48,7 +48,8 @@ def shaken_minima(
 def lowest_of(
     place: NDArray[np.float64], chi_square: NDArray[np.float64], count: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of places [start, unknown] the `count` lowest, and chi-square there; of minima that are the same one is enough."""
+    """Of places [start, unknown] the `count` lowest, and chi-square there; of minima that are the same one is
+    enough."""
     order = np.argsort(chi_square, kind="stable")
     new = np.append(True, np.diff(chi_square[order]) > SAME * chi_square[order[1:]])
     some = order[new][:count]
