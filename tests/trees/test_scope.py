@@ -328,7 +328,7 @@ def test_nodes_share_what_is_alike():
 
 def test_unknown_classes_suggest_similar_ones():
     with pytest.raises(AttributeError, match=r"no node class.*for what it is in MeqTrees write rt.parallactic_angle"):
-        rt.ParAngle  # noqa: B018
+        _ = rt.ParAngle
     with pytest.raises(AttributeError, match=r"no node class.*did you mean VisPhaseShift"):
         _ = rt.VisPhaseShfit
 
