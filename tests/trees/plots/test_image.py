@@ -61,7 +61,7 @@ def test_sources_stand_where_they_should(field, robust):
         np.rint(image.pixels(sky.radec_rad)[0][::-1]).astype(int)
     )
     for peak in plots.compare_peaks(image, sky):
-        assert peak.offset_beams < 0.05
+        assert peak.offset_beams < 0.05 and peak.of is None
         assert peak.peak_jy == pytest.approx(peak.expected_jy, rel=0.02)
         assert peak.peak_jy == pytest.approx(peak.model_jy, rel=0.1)  # sidelobes of the others
 
@@ -74,6 +74,7 @@ def test_an_extended_source_shows_what_its_beam_makes_of_it(tmp_path):
         simulated(tmp_path / "g.ms", sky), "MODEL_DATA", size=256, scale_rad=ARCMIN / 40, psf=True
     )
     peak, beside = plots.compare_peaks(image, sky)
+    assert (peak.of, beside.of) == (None, "s0")
     assert peak.peak_jy < 1.2
     assert peak.expected_jy == pytest.approx(peak.peak_jy, rel=0.01)
     x, y = np.rint(image.pixels(sky.radec_rad)[1]).astype(int)

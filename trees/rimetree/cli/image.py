@@ -63,7 +63,8 @@ def command(
 
     All spectral windows of the field that is chosen go together; flags and weights are honoured. East is left; FITS
     files carry a SIN projection. With --sky the sources are marked in PNGs, and a table compares them with the image:
-    the model's flux, what the dirty beam makes of the whole model there, the peak within a beam, and its offset.
+    the model's flux, what the dirty beam makes of the whole model there, the peak within a beam, its offset, and which
+    source it is the peak of, where that is another.
 
     \b
       rimetree image obs.ms --column CORRECTED_DATA --sky field.skymodel -o corrected.png -o corrected.fits
@@ -131,12 +132,14 @@ def _peaks(peaks) -> str:
     rows = []
     for peak in peaks:
         if peak.peak_jy is None:
-            rows.append([peak.name, f"{peak.model_jy:.5g}", "", "outside", "", "", ""])
+            rows.append([peak.name, f"{peak.model_jy:.5g}", "", "outside", "", "", "", ""])
             continue
         east, north = (f"{_arcsec(angle):+.3f}" for angle in peak.offset_rad)
         expected = "" if peak.expected_jy is None else f"{peak.expected_jy:.5g}"
         beams = "" if peak.offset_beams is None else f"{peak.offset_beams:.3f}"
         name = f"{peak.name} (extended)" if peak.extended else peak.name
-        rows.append([name, f"{peak.model_jy:.5g}", expected, f"{peak.peak_jy:.5g}", east, north, beams])
-    headers = ["source", "model/Jy", "expected Jy/beam", "peak Jy/beam", 'east/"', 'north/"', "offset/beam"]
+        rows.append([name, f"{peak.model_jy:.5g}", expected, f"{peak.peak_jy:.5g}", east, north, beams, peak.of or ""])
+    headers = ["source", "model/Jy", "expected Jy/beam", "peak Jy/beam", 'east/"', 'north/"', "offset/beam", "peak of"]
+    if not any(row[-1] for row in rows):
+        headers, rows = headers[:-1], [row[:-1] for row in rows]
     return table(headers, rows)

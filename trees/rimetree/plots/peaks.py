@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ class Peak:
     peak_jy : the extremum of the image within a beam of the place, interpolated; None outside the image
     offset_rad : (east, north) of that from the source
     offset_beams : its length in full widths of the beam; None without a beam
+    of : name of another source of the model that the extremum is much nearer to; None: it is this one's
     """
 
     name: str
@@ -35,6 +37,7 @@ class Peak:
     peak_jy: float | None
     offset_rad: tuple[float, float] | None
     offset_beams: float | None
+    of: str | None = None
 
 
 def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
@@ -47,9 +50,10 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
     result = []
     for source, flux, place in zip(sky, fluxes, places, strict=True):
         found = extremum(image, place, max(1.5, beam_pixels), math.copysign(1, flux))
-        offset = in_beams = None
+        offset = in_beams = of = None
         if found is not None:
             x, y, _ = found
+            of = _neighbour(sky.names, places, place, (x, y))
             offset = (-(x - place[0]) * image.scale_rad, (y - place[1]) * image.scale_rad)
             in_beams = None if image.beam is None else math.hypot(*offset) / image.beam.major_rad
         result.append(
@@ -61,9 +65,18 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
                 peak_jy=None if found is None else found[2],
                 offset_rad=offset,
                 offset_beams=in_beams,
+                of=of,
             )
         )
     return result
+
+
+def _neighbour(names: Sequence[str], places, place, found: tuple[float, float]) -> str | None:
+    """The name of the source that what was found for one at a place (pixels) is at, where that is another: less than
+    half as far from it, and not within half a pixel of the place."""
+    own, others = np.hypot(*(place - found)), np.hypot(*(places - found).T)
+    nearest = int(np.nanargmin(others))
+    return names[nearest] if own > 0.5 and others[nearest] < 0.5 * own else None
 
 
 def extremum(image: Image, place: NDArray[np.float64], radius: float, sign: float) -> tuple[float, float, float] | None:
