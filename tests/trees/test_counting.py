@@ -94,3 +94,16 @@ def test_data_and_priors_are_reported_apart(method):
     assert "of 1 priors 1 ->" in str(report)
     # q takes what p leaves, so that p is where the first equation and the prior together are smallest.
     assert p == pytest.approx((7.5 + 1 / 0.25) / (3 + 1 / 0.25), rel=1e-9)
+
+
+def test_data_that_are_left_out_are_counted_and_named():
+    data, weight = np.ma.masked_array(np.arange(20.0), np.arange(20) == 1), np.ones(20)
+    data[3] = np.nan
+    weight[[5, 6, 7]] = -1, 0, np.nan
+    ns = rt.NodeScope()
+    ns.p << rt.Parm(0.0, solvable=True)
+    ns.solver << rt.Solver(rt.Condeq(rt.Constant(data, cells_rank=1), ns.p, rt.Constant(weight, cells_rank=1)))
+    report = rt.Forest(ns).solve(ns.solver, rt.Cells(np.arange(20.0)))
+    (group,) = report.groups
+    assert (group.flagged, group.bad_weight, group.not_finite, group.equations) == (1, 3, 1, 15)
+    assert "; left out: 1 flagged, 3 without a positive weight, 1 not finite" in str(report)

@@ -127,6 +127,13 @@ class SolveReport:
                 f"; chi-square of {priors} priors {sum(g.prior_chi_square_before for g in self.groups):.6g} -> "
                 f"{sum(g.prior_chi_square for g in self.groups):.6g}"
             )
+        left_out = {
+            "flagged": sum(g.flagged for g in self.groups),
+            "without a positive weight": sum(g.bad_weight for g in self.groups),
+            "not finite": sum(g.not_finite for g in self.groups),
+        }
+        if any(left_out.values()):
+            lines[0] += "; left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items() if n)
         if self.bytes_to_devices or self.bytes_to_host:
             lines[0] += f"; {self.bytes_to_devices} bytes to devices, {self.bytes_to_host} bytes back"
         bad = [group for group in self.groups if not group.converged]
