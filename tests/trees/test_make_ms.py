@@ -209,3 +209,13 @@ def test_an_existing_set_is_replaced_only_if_asked(tmp_path):
     (tmp_path / "notes").mkdir()
     with pytest.raises(rt.Error, match="not a Measurement Set"):
         make(tmp_path, "notes", overwrite=True)
+
+
+def test_one_antenna_has_autocorrelations_alone(tmp_path):
+    layout = tmp_path / "one.csv"
+    layout.write_text("name,x,y,z,diameter\nA,5109270.0,2006780.0,-3239050.0,25\n")
+    asked = {"telescope": layout, "bands": rt.ms.Band((1e9,), (1e6,)), "correlations": "XX YY"}
+    with pytest.raises(rt.Error, match="one has one antenna and no baseline"):
+        make(tmp_path, **asked)
+    assert not (tmp_path / "a.ms").exists()
+    assert make(tmp_path, autocorrelations=True, **asked).n_row == 6

@@ -150,6 +150,8 @@ def create(
     n_time = sum(slots)
     fields, field_of_scan = fields_of(scans)
     first, second = np.triu_indices(len(array), 0 if autocorrelations else 1)
+    if not len(first):
+        raise Error(f"{array.name} has one antenna and no baseline: only autocorrelations can be asked for")
     size = _check_space(path, n_time * len(first), bands, len(types), len(columns), weight_spectrum)
 
     duration_s = sum(scan.duration_s for scan in scans)
