@@ -4,17 +4,23 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
+#include "runtime/core/error.h"
 #include "runtime/core/fingerprint.h"
 
 namespace rimetree {
 
 namespace {
 
-/// Whether an environment variable is set and says yes.
+/// What an environment variable says, 1 or 0; throws Error for anything else, which might mean either.
 bool says(const char* variable, bool otherwise) {
   const char* value = std::getenv(variable);
-  return value == nullptr || *value == '\0' ? otherwise : std::strcmp(value, "0") != 0;
+  if (value == nullptr || *value == '\0') return otherwise;
+  const bool yes = std::strcmp(value, "1") == 0;
+  if (!yes && std::strcmp(value, "0") != 0)
+    throw Error(std::string("the environment variable ") + variable + " is \"" + value + "\"; expected 1 or 0");
+  return yes;
 }
 
 }  // namespace

@@ -102,6 +102,9 @@ def test_the_environment_decides_where_the_script_does_not(monkeypatch):
             forest = tree(tensors, as_written=option)
             values(forest)
             assert ("PSV" in forest.timing().classes) == expected, (value, option)
+    monkeypatch.setenv("RIMETREE_AS_WRITTEN", "no")
+    with pytest.raises(rt.Error, match='the environment variable RIMETREE_AS_WRITTEN is "no"; expected 1 or 0'):
+        tree(tensors)
 
 
 def test_a_term_that_is_asked_for_by_name_is_what_the_script_wrote():
