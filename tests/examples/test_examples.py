@@ -122,6 +122,17 @@ def test_quickstart_tree(tmp_path):
     assert largest > 3.0
 
 
+def test_quickstart_tree_of_points_alone(tmp_path):
+    """A sky without Gaussians in the place of the example's."""
+    path, script = tmp_path / "small.ms", tmp_path / "quickstart_tree.py"
+    rt.ms.create(path, "kat-7", phase_centre_rad=(1.05, -0.52), duration_s=20, integration_s=10)
+    script.write_text((EXAMPLES / "quickstart_tree.py").read_text())
+    (tmp_path / "quickstart.skymodel").write_text("FORMAT = Name, Type, Ra, Dec, I\na, POINT, 04:00:00, -30.00.00, 2\n")
+    run("-m", "rimetree.cli", "run", script, path)
+    (tile,) = rt.ms.tiles(path, ["DATA"])
+    assert np.abs(tile["columns"]["DATA"][..., 0]).max() == pytest.approx(2, rel=1e-3)
+
+
 def run_script(name, tmp_path):
     """Run a shell script of the examples in a folder of its own, with the package that is tested."""
     rimetree = tmp_path / "rimetree"

@@ -27,3 +27,14 @@ def test_at_the_middle_of_the_band(small_ms, steep):
     assert model.flux_jy(group) == pytest.approx(8.5, rel=1e-14)
     assert model.fluxes_jy("patch", group) == pytest.approx({"a": 8.0, "b": 0.5}, rel=1e-14)
     assert model.fluxes_jy("source", group) == pytest.approx({"up": 8.0, "down": 0.5}, rel=1e-14)
+
+
+@pytest.mark.parametrize("tree", [rt.psv_tree, rt.many_node_tree])
+def test_no_sources_are_no_flux(small_ms, steep, tree):
+    path = small_ms(frequency_hz=1.4e9 + 1e6 * np.arange(-3, 4))
+    (group,) = rt.ms.groups(path)
+    ns = rt.NodeScope()
+    tree(ns, steep.select(where=lambda source: False), group.phase_centre_rad, group.baselines, column="NOTHING")
+    rt.Forest(ns).run(path)
+    (tile,) = rt.ms.tiles(path, ["NOTHING"])
+    assert (tile["row"] >= 0).any() and not tile["columns"]["NOTHING"].any()

@@ -36,12 +36,10 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
 
     `phase_centre_rad`: right ascension and declination, in the frame of the sky's positions. `feed`:
     "linear" or "circular". Each quantity is one tensor over the sources, so the number of nodes does not grow with the
-    sky.
+    sky. A sky without sources, as may be left of one by `select`, has visibilities of 0.
     """
     if len(phase_centre_rad) != 2:
         raise Error(f"phase_centre_rad must be right ascension and declination, not {list(phase_centre_rad)}")
-    if len(sky) == 0:
-        raise Error("the sky model has no sources")
     ns.radec << rt.Constant(sky.radec_rad)
     ns.radec_0 << rt.Constant(np.asarray(phase_centre_rad, dtype=float))
     ns.lmn << rt.LMN(ns.radec, ns.radec_0)
@@ -182,6 +180,8 @@ def many_node_tree(
             factors.append(ns.taper(p, q, s) << rt.SourceShape(ns.shape(s), ns.uvw(p, q)))
         ns.V(p, q, s) << rt.MatrixMultiply(*factors, ns.brightness(s))
     for a, b in baselines:
-        model = rt.Add(*(ns.V(a, b, i) for i in range(len(sky))))
+        model = (
+            rt.Add(*(ns.V(a, b, i) for i in range(len(sky)))) if len(sky) else rt.Constant(np.zeros((2, 2), complex))
+        )
         ns.V(a, b) << with_noise(ns, a, b, model, noise_jy, seed)
     return sink_nodes(ns, baselines, column=column)
