@@ -25,6 +25,8 @@ def voltage(along, across):
 
 
 def define_forest(ns, ms):
+    if len(sys.argv) != 2:
+        raise ValueError("a sky model is missing, behind the set: -- FILE.skymodel")
     sky = rt.sky.read(sys.argv[1])
     seen = rt.sky_nodes(ns, sky, ms.phase_centre_rad, feed=ms.feed)
     ns.l << seen.lmn[:, 0]

@@ -45,6 +45,8 @@ def effect(ns, name, p, begin_s, patch=None):
 
 
 def define_forest(ns, ms):
+    if len(sys.argv) < 3:
+        raise ValueError("a sky model and effects are missing, behind the set: -- FILE.skymodel EFFECT...")
     file, *effects = sys.argv[1:]
     sky = rt.sky.read(file)
     begin_s = rt.ms.slot_times(ms.path)[0][2]
