@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
+
+import numpy as np
 
 from ...solving import SolveReport
 from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
@@ -15,6 +19,7 @@ from .starting_values import Run, StartingValues, tables_of
 
 #: Standard deviations of noise in one of many solves of terms of the whole sky.
 _MANY_SOLVES = 4.0
+_MOST_TURNS, _MOST_INTERVALS = 3, 12  # of a Faraday rotation; of which each is turned by itself
 
 
 def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
@@ -36,6 +41,9 @@ def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
     # The search knows averages only: the fit itself may explain all that there is.
     deviations = None if names else _MANY_SOLVES
     explained = is_explained(found, deviations)
+    if not (explained or begun or names):
+        found = _other_turns(found, _hidden_turns(one), run)
+        explained = is_explained(found, deviations)
     told = _told(one)
     if told and not begun and found.solved is not None and not explained:
         found = _released(found, told, run)
@@ -54,6 +62,41 @@ def _from_unit_matrices(found: BestFit, run: Run) -> BestFit:
     if solved is None or found.solved is None or not chi_square_of(solved) < chi_square_of(found.solved):
         return found
     return replace(found, begin=begin, solved=solved)
+
+
+def _hidden_turns(one: ChunkSearch) -> dict[str, float]:
+    """{Parm: what turns the polarisation that an antenna sees once more}, as of `WholeSkySearch.hidden_turns`, where
+    the sky tells what all antennas have."""
+    steps = one.search.hidden_turns
+    own = [parm for parm in one.tree.parameters if parm.term in steps and not parm.fixed]
+    return {} if any(parm.referred for parm in own) else {parm.node: steps[parm.term] for parm in own}
+
+
+def _other_turns(found: BestFit, turns: Mapping[str, float], run: Run) -> BestFit:
+    """The fit from where the polarisation is turned once more, or less, in all intervals or in one of them, if that
+    ends much lower. `turns`: as of `_hidden_turns`."""
+    if found.solved is None or not turns:
+        return found
+    shape = tables_of(found.solved.parms[next(iter(turns))])["value"].shape
+    count = math.prod(shape)
+    each = [np.arange(count).reshape(shape) == k for k in range(count)] if 1 < count <= _MOST_INTERVALS else []
+    for where in [np.ones(shape, bool), *each]:
+        for way in (-1, 1):
+            for _ in range(_MOST_TURNS):
+                known = {name: tables_of(parm)["value"] for name, parm in found.solved.parms.items()}
+                known |= {name: known[name] + way * step * where for name, step in turns.items()}
+                begin = replace(found.begin, values={**found.begin.values, **known})
+                solved = run(begin, None)
+                if solved is None or not _is_much_lower(solved, found.solved):
+                    break
+                found = replace(found, begin=begin, solved=solved)
+    return found
+
+
+def _is_much_lower(one: SolveReport, other: SolveReport) -> bool:
+    """Whether a fit leaves less by more than what another leaves open where it ends."""
+    noise = chi_square_of(one) / max(1, freedom_of(one))
+    return chi_square_of(other) - chi_square_of(one) > SIGNIFICANT**2 * noise
 
 
 def _told(one: ChunkSearch) -> frozenset[str]:
@@ -78,10 +121,7 @@ def _released(found: BestFit, told: frozenset[str], run: Run) -> BestFit:
     for values in ({**found.begin.values, **known}, found.begin.values):
         begin = replace(found.begin, values=values, released=told)
         solved = run(begin, None)
-        if solved is None:
-            continue
-        noise = chi_square_of(solved) / max(1, freedom_of(solved))
-        if not chi_square_of(found.solved) - chi_square_of(solved) > SIGNIFICANT**2 * noise:
+        if solved is None or not _is_much_lower(solved, found.solved):
             continue
         other = replace(found, begin=begin, solved=solved)
         if is_explained(other, _MANY_SOLVES, by_weights=False):  # it may have to end yet

@@ -103,6 +103,7 @@ class StartingSearch:
         self._terms = list(terms)
         self._scaled = not has_amplitude(terms)
         names = [part.directions[each[0].per] for part in self._parts] if each else []
+        self.hidden_turns = self._whole.hidden_turns
         #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
         self.known: Mapping[str, NDArray[np.float64] | float] = {}
         self._joint = JointStarts(tree, terms, names, scaled=self._scaled, circular=self._circular)

@@ -15,6 +15,7 @@ from ..plan.planning import GroupPlan
 from ..searches.chain_phases import chain_phases, gains_of_phases
 from ..searches.diagonal_gains import on_baselines
 from ..searches.feed_differences import difference_of_feeds
+from ..searches.fringe import phase_rate
 from ..searches.gains_around_rotations import GainsAroundRotation
 from ..searches.interval_search import SEARCHED, IntervalSearch
 from ..searches.rotation_search import common_rotation
@@ -33,6 +34,8 @@ class WholeSkySearch:
     """The search for terms of the whole sky out of all `terms`, and by which `hands`."""
 
     def __init__(self, plan: GroupPlan, terms: Sequence[Term]):
+        self._every = list(terms)
+        self._faraday_rate = float(phase_rate("rotationmeasure", np.array(plan.group.frequency_hz)).mean())
         whole = [term for term in terms if term.per is None]
         turning = [term for term in whole if "phase" in term.kind.quantities and term.kind.name != "leakage"]
         of_antennas = [term for term in turning if term.kind.name != "crosshand"]
@@ -97,6 +100,15 @@ class WholeSkySearch:
         unsearched = any(term not in self.terms for term in self._rotations)
         along = bool(self._single) and (len(self._band) > 1 or bool(self._rotation))
         return unsearched or bool(self._outside or self._within or self._pair) or along or self._mixed
+
+    @property
+    def hidden_turns(self) -> dict[str, float]:
+        """{name of a Faraday rotation: what turns the polarisation once more (rad/m^2)}, where what all antennas have
+        of it may be found a turn off: by circular hands, in which amplitudes of each linear feed look like
+        polarisation."""
+        apart = any(term.kind.name == "amplitude" and len(term.elements) == 2 for term in self._every)
+        own = self._rotation if apart and self.by_circular_hands else []
+        return {term.name: math.pi / self._faraday_rate for term in own if term.kind.name == "faraday"}
 
     @property
     def hands(self) -> Hands:
