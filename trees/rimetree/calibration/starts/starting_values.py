@@ -172,9 +172,9 @@ class StartingSearch:
     def _floor(self, sums: Coherence) -> tuple[float, int]:
         """As of `Coherence`; where bins tell none, that of gains of antennas, if terms can be nothing else. `sums`: of
         parallel hands."""
-        turned = ROTATIONS if self._whole.by_circular_hands else ()
-        gains = all(term.per is None and (term.kind.diagonal or term.kind.name in turned) for term in self._terms)
-        if sums.floor[0] > 0 or not gains:
+        circular = self._whole.by_circular_hands  # in which rotations are gains, and what linear feeds do is not
+        gains = [term.elements == ("",) if circular else term.kind.diagonal for term in self._terms]
+        if sums.floor[0] > 0 or not all(gains) or any(term.per is not None for term in self._terms):
             return sums.floor
         product, power = sums.product.sum(axis=4, keepdims=True), sums.power.sum(axis=(4, 5), keepdims=True)
         one = replace(sums, product=product, power=power)
