@@ -84,6 +84,7 @@ BlockOrder with_border(const Sparsity& sparsity, const std::vector<std::size_t>&
 std::shared_ptr<const BlockOrder> block_order(const Sparsity& sparsity) {
   if (sparsity.n() == 0) return nullptr;
   const std::vector<std::size_t> count = neighbours(sparsity);
+  if (sparsity.leaves_out()) return std::make_shared<BlockOrder>(with_border(sparsity, count, sparsity.n()));
   const auto n = static_cast<double>(sparsity.n());
   std::shared_ptr<const BlockOrder> best;
   for (const std::size_t least : candidates(count)) {

@@ -23,7 +23,8 @@ struct BlockOrder {
   double operations = 0;               ///< multiply-adds of a factorisation
 };
 
-/// The order that takes fewest operations; nothing where it takes more than half of those of a full matrix.
+/// The order that takes fewest operations; nothing where it takes more than half of those of a full matrix. Of a matrix
+/// that leaves out what couples parts it has no border: blocks are what is coupled.
 std::shared_ptr<const BlockOrder> block_order(const Sparsity& sparsity);
 
 }  // namespace rimetree::fit

@@ -133,36 +133,38 @@ void impose(const Wanted& wanted, Spectrum& spectrum) {
   spectrum.null = (spectrum.null * parts.matrixV().rightCols(spectrum.null.cols() - rank)).eval();
 }
 
-}  // namespace
+/// What the data say of scaled unknowns.
+struct Sight {
+  Spectrum spectrum;      ///< its null space only where matrices are whole
+  std::size_t nulls = 0;  ///< dimensions of the null space
+  double condition = 0;
+  Eigen::VectorXd undetermined;  ///< by unknown: the squared length of its unit vector in the null space
+  Eigen::VectorXd at_most;       ///< by unknown: what the null space adds to the inverse at most
+  std::vector<bool> determined;  ///< by combination
+};
 
-namespace {
-
-Covariance nothing_known(std::size_t n, const CovarianceRequest& request) {
-  Covariance result;
-  result.sigma.assign(n, std::numeric_limits<double>::quiet_NaN());
-  result.at_most.assign(n, std::numeric_limits<double>::quiet_NaN());
-  result.determined.assign(n, 0.0);
-  result.combination_determined.assign(request.combinations.size(), false);
-  result.of_pairs.assign(request.pairs.size(), 0.0);
-  return result;
+bool is_determined(const Eigen::MatrixXd& null, const Eigen::VectorXd& row) {
+  return (null.transpose() * row).norm() <= kNullPart * row.norm();
 }
 
-/// The blocks of unknowns of which a matrix is made, if it has no elements between them and nothing is asked of more
-/// than one of them; else null.
-const BlockOrder* apart(const NormalEquations& equations, const CovarianceRequest& request) {
-  const BlockOrder* order = equations.sparsity ? equations.sparsity->order() : nullptr;
-  if (order == nullptr || !order->border.empty() || order->blocks.size() < 2) return nullptr;
-  if (!request.conditions.empty() || !request.open.empty()) return nullptr;
-  const auto block = [&](std::size_t k) { return order->block_of[k]; };
-  for (const auto& [i, j] : request.pairs)
-    if (block(i) != block(j)) return nullptr;
-  for (const Combination& combination : request.combinations)
-    for (const auto& [k, coefficient] : combination)
-      if (block(k) != block(combination.front().first)) return nullptr;
-  return order;
+Sight sight_of(const NormalEquations& equations, const Eigen::VectorXd& scale, Wanted wanted,
+               const std::vector<Combination>& combinations) {
+  Sight sight;
+  sight.spectrum = spectrum_of(equations, scale, wanted);
+  if (!sight.spectrum.good) return sight;
+  Spectrum& spectrum = sight.spectrum;
+  sight.nulls = static_cast<std::size_t>(spectrum.null.cols());
+  sight.condition = spectrum.largest / spectrum.smallest;
+  const bool any = (scale.array() > 0).count() > static_cast<Eigen::Index>(sight.nulls);
+  if (any && wanted.columns.cols() > 0 && sight.nulls > 0) impose(wanted, spectrum);
+  sight.undetermined = spectrum.null.rowwise().squaredNorm();
+  sight.at_most = sight.undetermined / (kRankTolerance * spectrum.largest);
+  for (const Combination& combination : combinations)
+    sight.determined.push_back(is_determined(spectrum.null, columns_of({combination}, scale)));
+  return sight;
 }
 
-/// One of these blocks, as a matrix of its own.
+/// One block of a matrix that has nothing between its blocks, as a matrix of its own.
 NormalEquations equations_of(const NormalEquations& all, const BlockOrder& order,
                              const std::vector<std::uint32_t>& unknowns) {
   NormalEquations own(unknowns.size());
@@ -172,38 +174,54 @@ NormalEquations equations_of(const NormalEquations& all, const BlockOrder& order
   return own;
 }
 
-Covariance of_blocks(const NormalEquations& equations, const std::vector<bool>& held, const CovarianceRequest& request,
-                     const BlockOrder& order) {
-  Covariance all = nothing_known(equations.n, request);
-  std::vector<std::vector<std::size_t>> pairs(order.blocks.size()), combinations(order.blocks.size());
-  const auto block = [&](std::size_t k) { return static_cast<std::size_t>(order.block_of[k]); };
-  for (std::size_t k = 0; k < request.pairs.size(); ++k) pairs[block(request.pairs[k].first)].push_back(k);
-  for (std::size_t c = 0; c < request.combinations.size(); ++c)
-    if (!request.combinations[c].empty()) combinations[block(request.combinations[c].front().first)].push_back(c);
+/// Of equations that leave out what couples parts: those of each block with all others held. What the parts can hold as
+/// well as each other goes by the conditions: of errors of one what it may not have becomes another's.
+Sight sight_of_blocks(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted,
+                      const std::vector<Combination>& combinations) {
+  constexpr double kOther = 1e-6;  // of a known step, squared, that blocks have no part in
+  const BlockOrder& order = *equations.sparsity->order();
+  const Eigen::Index n = scale.size();
+  Sight all;
+  all.undetermined = all.at_most = all.spectrum.inverse = Eigen::VectorXd::Zero(n);
+  all.spectrum.images = Eigen::MatrixXd::Zero(n, wanted.columns.cols());
+  all.spectrum.elements = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(wanted.pairs.size()));
+  all.determined.assign(combinations.size(), true);
+  std::vector<std::vector<std::size_t>> pairs(order.blocks.size());
+  for (std::size_t k = 0; k < wanted.pairs.size(); ++k)
+    pairs[static_cast<std::size_t>(order.block_of[static_cast<std::size_t>(wanted.pairs[k].first)])].push_back(k);
+  std::vector<Eigen::VectorXd> rows;
+  for (const Combination& combination : combinations) rows.push_back(columns_of({combination}, scale));
+  Eigen::MatrixXd others = wanted.known;
   for (std::size_t b = 0; b < order.blocks.size(); ++b) {
-    const std::vector<std::uint32_t>& unknowns = order.blocks[b].unknowns;
-    std::vector<bool> own_held;
-    for (const std::uint32_t u : unknowns) own_held.push_back(held[u]);
-    CovarianceRequest own_request;
+    const std::vector<Eigen::Index> at(order.blocks[b].unknowns.begin(), order.blocks[b].unknowns.end());
+    const Eigen::VectorXd own_scale = scale(at);
+    const auto moving = static_cast<std::size_t>((own_scale.array() > 0).count());
+    if (moving == 0) continue;
+    Wanted own{wanted.columns(at, Eigen::all), {}};
     for (const std::size_t k : pairs[b])
-      own_request.pairs.emplace_back(order.place[request.pairs[k].first], order.place[request.pairs[k].second]);
-    for (const std::size_t c : combinations[b]) {
-      own_request.combinations.emplace_back();
-      for (const auto& [k, coefficient] : request.combinations[c])
-        own_request.combinations.back().emplace_back(order.place[k], coefficient);
-    }
-    const Covariance own = covariance(equations_of(equations, order, unknowns), own_held, own_request);
-    all.rank += own.rank;
-    all.condition = std::max(all.condition, own.condition);
-    for (std::size_t k = 0; k < unknowns.size(); ++k) {
-      all.sigma[unknowns[k]] = own.sigma[k];
-      all.at_most[unknowns[k]] = own.at_most[k];
-      all.determined[unknowns[k]] = own.determined[k];
-    }
-    for (std::size_t k = 0; k < pairs[b].size(); ++k) all.of_pairs[pairs[b][k]] = own.of_pairs[k];
-    for (std::size_t c = 0; c < combinations[b].size(); ++c)
-      all.combination_determined[combinations[b][c]] = own.combination_determined[c];
+      own.pairs.emplace_back(order.place[static_cast<std::size_t>(wanted.pairs[k].first)],
+                             order.place[static_cast<std::size_t>(wanted.pairs[k].second)]);
+    const Spectrum spectrum = spectrum_of(equations_of(equations, order, order.blocks[b].unknowns), own_scale, own);
+    if (!spectrum.good) return all;
+    all.nulls += static_cast<std::size_t>(spectrum.null.cols());
+    all.condition = std::max(all.condition, spectrum.largest / spectrum.smallest);
+    all.spectrum.inverse(at) = spectrum.inverse;
+    if (own.columns.cols() > 0) all.spectrum.images(at, Eigen::all) = spectrum.images;
+    for (std::size_t k = 0; k < pairs[b].size(); ++k)
+      all.spectrum.elements[static_cast<Eigen::Index>(pairs[b][k])] = spectrum.elements[static_cast<Eigen::Index>(k)];
+    if (spectrum.null.cols() == 0) continue;
+    all.undetermined(at) = spectrum.null.rowwise().squaredNorm();
+    all.at_most(at) = all.undetermined(at) / (kRankTolerance * spectrum.largest);
+    others(at, Eigen::all) = without(spectrum.null, others(at, Eigen::all));
+    for (std::size_t c = 0; c < rows.size(); ++c)
+      all.determined[c] = all.determined[c] && is_determined(spectrum.null, rows[c](at));
   }
+  all.spectrum.good = true;
+  if (wanted.known.cols() == 0) return all;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(others.transpose() * others);
+  all.nulls += static_cast<std::size_t>((eigen.eigenvalues().array() > kOther).count());
+  all.spectrum.null = wanted.known;
+  if (wanted.columns.cols() > 0) impose(wanted, all.spectrum);
   return all;
 }
 
@@ -211,8 +229,12 @@ Covariance of_blocks(const NormalEquations& equations, const std::vector<bool>& 
 
 Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held,
                       const CovarianceRequest& request) {
-  if (const BlockOrder* order = apart(equations, request)) return of_blocks(equations, held, request, *order);
-  Covariance result = nothing_known(equations.n, request);
+  Covariance result;
+  result.sigma.assign(equations.n, std::numeric_limits<double>::quiet_NaN());
+  result.at_most.assign(equations.n, std::numeric_limits<double>::quiet_NaN());
+  result.determined.assign(equations.n, 0.0);
+  result.combination_determined.assign(request.combinations.size(), false);
+  result.of_pairs.assign(request.pairs.size(), 0.0);
   const Eigen::VectorXd scale = scale_of_others(equations, held);
   const auto moving = static_cast<std::size_t>((scale.array() > 0).count());
   if (moving == 0) return result;
@@ -228,28 +250,25 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
     wanted.pairs.emplace_back(i, j);
     numbers.push_back(k);
   }
-  Spectrum spectrum = spectrum_of(equations, scale, wanted);
-  if (!spectrum.good) return result;
-  result.rank = moving - static_cast<std::size_t>(spectrum.null.cols());
+  const bool in_blocks = equations.sparsity && equations.sparsity->leaves_out() && equations.sparsity->order();
+  const Sight sight = in_blocks ? sight_of_blocks(equations, scale, wanted, request.combinations)
+                                : sight_of(equations, scale, wanted, request.combinations);
+  if (!sight.spectrum.good) return result;
+  result.rank = moving - std::min(moving, sight.nulls);
   if (result.rank == 0) return result;
-  result.condition = spectrum.largest / spectrum.smallest;
-  if (wanted.columns.cols() > 0 && spectrum.null.cols() > 0) impose(wanted, spectrum);
+  result.condition = sight.condition;
   for (std::size_t k = 0; k < equations.n; ++k) {
     const auto i = static_cast<Eigen::Index>(k);
     if (!(scale[i] > 0)) continue;
-    result.determined[k] = 1 - spectrum.null.row(i).squaredNorm();
-    result.sigma[k] = scale[i] * std::sqrt(spectrum.inverse[i]);
-    result.at_most[k] = scale[i] * std::sqrt(spectrum.inverse[i] +
-                                             spectrum.null.row(i).squaredNorm() / (kRankTolerance * spectrum.largest));
+    result.determined[k] = 1 - sight.undetermined[i];
+    result.sigma[k] = scale[i] * std::sqrt(sight.spectrum.inverse[i]);
+    result.at_most[k] = scale[i] * std::sqrt(sight.spectrum.inverse[i] + sight.at_most[i]);
   }
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     const auto [i, j] = wanted.pairs[k];
-    result.of_pairs[numbers[k]] = scale[i] * scale[j] * spectrum.elements[static_cast<Eigen::Index>(k)];
+    result.of_pairs[numbers[k]] = scale[i] * scale[j] * sight.spectrum.elements[static_cast<Eigen::Index>(k)];
   }
-  for (std::size_t c = 0; c < request.combinations.size(); ++c) {
-    const Eigen::VectorXd row = columns_of({request.combinations[c]}, scale);
-    result.combination_determined[c] = (spectrum.null.transpose() * row).norm() <= kNullPart * row.norm();
-  }
+  result.combination_determined = sight.determined;
   return result;
 }
 

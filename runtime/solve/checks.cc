@@ -25,20 +25,25 @@ namespace {
 // At the solution, at the trial, and of a step. Factors of sparse ones are counted as four times as many elements, with
 // their places.
 constexpr std::uint64_t kBytesOfElement = 4 * sizeof(double) + 4 * 12;
+constexpr double kDenseMatrices = 3;
 
 }  // namespace
 
 // Elements take longer, the more unknowns there are: a bandpass of 64 antennas and 64 channels beside gains of 6 times
 // (2.5e7 elements) took 30 s of processor time and 1.9 GB together, and 11 s and 0.7 GB in turns (2026-11-26).
-bool is_too_large(const Problem& problem, std::uint64_t budget) {
+bool is_too_large(const Problem& problem, bool in_blocks, std::uint64_t budget) {
   constexpr std::size_t kFew = 500;
   constexpr double kMostElements = 2e7;
-  double large = 0;
-  for (std::size_t g = 0; g < problem.n_group(); ++g)
-    if (problem.group(g).size() > kFew) ++large;
+  double large = 0, dense = 0;
+  for (std::size_t g = 0; g < problem.n_group(); ++g) {
+    const auto n = static_cast<double>(problem.group(g).size());
+    if (n > kFew) ++large;
+    dense += kDenseMatrices * n * n * sizeof(double);
+  }
   if (large == 0) return false;
   const double n = problem.n_element();
-  return n > kMostElements * large || n * static_cast<double>(kBytesOfElement) > static_cast<double>(budget);
+  if (in_blocks && n > kMostElements * large) return true;
+  return std::min(dense, n * static_cast<double>(kBytesOfElement)) > static_cast<double>(budget);
 }
 
 void check_memory(Problem& problem, std::uint64_t budget) {
@@ -46,7 +51,8 @@ void check_memory(Problem& problem, std::uint64_t budget) {
   std::uint64_t bytes = 0, largest = 0;
   for (std::size_t g = 0; g < problem.n_group(); ++g) {
     const std::uint64_t n = problem.group(g).size();
-    bytes += sparsities[g] ? sparsities[g]->n_element() * kBytesOfElement : 3 * n * n * sizeof(double);
+    bytes += sparsities[g] ? sparsities[g]->n_element() * kBytesOfElement
+                           : static_cast<std::uint64_t>(kDenseMatrices) * n * n * sizeof(double);
     largest = std::max(largest, n);
   }
   if (bytes <= budget) return;

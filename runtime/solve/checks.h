@@ -16,8 +16,9 @@ void refuse_mixed_times(const Evaluator& evaluator, const Problem& problem, std:
 /// Throws Error where the normal matrices of all groups take more than a budget, in bytes.
 void check_memory(Problem& problem, std::uint64_t budget);
 
-/// Whether normal matrices of all unknowns together take more than a budget, in bytes, or too long.
-bool is_too_large(const Problem& problem, std::uint64_t budget);
+/// Whether normal matrices of all unknowns together take more than a budget, in bytes, or too long: `in_blocks`, where
+/// parts of them could be solved for much faster.
+bool is_too_large(const Problem& problem, bool in_blocks, std::uint64_t budget);
 
 /// Whether any unknown has a bound or a prior.
 bool is_limited(const Problem& problem);

@@ -90,7 +90,7 @@ bool take_out_unsure(const Outcome& outcome, const std::vector<std::vector<doubl
   const double scale = std::sqrt(outcome.equations.chi_square / outcome.freedom());
   // Errors besides what is open, which is taken from all numbers alike: no number counts for more than another.
   fit::CovarianceRequest request;
-  if (outcome.coupled()) request.open = open;
+  request.open = open;
   for (const std::vector<double>& step : request.open) {
     fit::Combination& condition = request.conditions.emplace_back();
     for (const fit::Number& number : numbers) {
@@ -255,7 +255,7 @@ std::vector<Convention::Steps> Convention::open(const EquationSource& source, co
 
 void Convention::keep_open(const EquationSource& source, std::vector<Outcome>& outcomes, ThreadPool& threads) const {
   std::vector<bool> holds;
-  for (const Outcome& outcome : outcomes) holds.push_back(outcome.coupled() && !outcome.conditions.empty());
+  for (const Outcome& outcome : outcomes) holds.push_back(!outcome.conditions.empty());
   if (std::none_of(holds.begin(), holds.end(), [](bool one) { return one; })) return;
   std::vector<Steps> found = open(source, outcomes, holds, threads);
   for (std::size_t g = 0; g < outcomes.size(); ++g) outcomes[g].open = std::move(found[g]);

@@ -126,9 +126,8 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
       std::vector<fit::Combination> combinations;
       if (!essential.empty())
         for (const Essential& one : essential[g]) combinations.push_back(one.combination);
-      fit::CovarianceRequest wanted{combinations, {}, outcome.numbers, {}};
-      if (outcome.coupled()) wanted.conditions = outcome.conditions, wanted.open = outcome.open;
-      const fit::Covariance covariance = fit::covariance(outcome.equations, outcome.held, wanted);
+      const fit::Covariance covariance = fit::covariance(
+          outcome.equations, outcome.held, {combinations, outcome.conditions, outcome.numbers, outcome.open});
       report.groups[g].rank = covariance.rank;
       report.groups[g].condition = covariance.condition;
       const fit::NormalEquations& equations = outcome.equations;

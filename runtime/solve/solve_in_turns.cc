@@ -32,8 +32,8 @@ void Solve::choose_turns(const JonesSource& source) {
   const auto several = [](const std::vector<int>& labels) {
     return std::any_of(labels.begin(), labels.end(), [&](int label) { return label != labels.front(); });
   };
-  if (is_too_large(problem_, evaluator_.memory_budget())) {
-    // What has the same tiles is of one size, and solved for together, unless it has nothing else beside it.
+  // What has the same tiles is of one size, and solved for together, unless it has nothing else beside it.
+  if (is_too_large(problem_, several(tilings), evaluator_.memory_budget())) {
     std::vector<int> parts = tilings;
     if (options_.successive || !several(tilings))
       for (std::size_t p = 0; p < parts.size(); ++p) parts[p] += (terms[p] + 1) * static_cast<int>(parts.size());
@@ -51,7 +51,8 @@ std::vector<Outcome> Solve::successively(bool approached) {
   fit::FitOptions options = options_after(approached), none = options_.fit;
   none.iterations = 0;
   none.damping = 0;
-  const std::vector<Outcome> before = fit(none);
+  std::vector<Outcome> before(problem_.n_group());
+  if (!approached) before = fit(none);  // else chi-square is known from before that
   options.iterations = kStepsPerTerm;
   bool settled = false;
   int round = 0;

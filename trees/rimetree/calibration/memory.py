@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -82,12 +84,14 @@ def memory_need(
     slots: int | None = None,
     *,
     robust: bool = False,
+    successive: bool = False,
     held: Held | None = None,
 ) -> MemoryNeed:
     """An estimate for one chunk of a plan: what is large, without small change such as UVW.
 
     `budget`: what results may take, as of the forest. `slots`: that are looked at at a time; None: all. `robust`:
-    whether data are looked at in each iteration. `held`: terms that are known.
+    whether data are looked at in each iteration. `successive`: whether directions are solved for in turns. `held`:
+    terms that are known.
     """
     n_baseline, all_slots = len(plan.group.baselines), len(chunk.slot_s)
     slots = all_slots if slots is None else min(slots, all_slots)
@@ -102,7 +106,7 @@ def memory_need(
     magnitudes = int(n_baseline * all_slots * plan.n_channel * _left_by_averaging(plan) * _LOOKED)  # of all data
     per_cell += 8 * _REAL * bool(tree.looked)  # factors of weights
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
-    counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
+    counts = Counter((one.term, one.direction) for one in tree.parameters if not one.fixed)
     sums = _sums(plan, tiles, tree, terms)
     results = cells * per_cell
     if sums <= budget // 2:  # as the Solver: so many baselines at a time
@@ -110,7 +114,8 @@ def memory_need(
         if results > kept:
             results = max(min(budget // 8, _PORTION), results // n_baseline)
     results += len(plan.group.antennas) * slots * plan.n_channel * of_antenna
-    matrices = _matrices(list(tiles.values()), list(counts.values()), budget)
+    parts = [(count, tiles[name]) for (name, _), count in counts.items()]
+    matrices = _matrices(parts, budget, successive=successive) if parts else 0
     equations = matrices + sums
     if tree.looked:  # read again with the residuals, once equations are solved
         data += max(0, data + magnitudes + min(_RESIDUALS, cells * per_cell) - equations)
@@ -200,28 +205,31 @@ def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], tree: SolveTree, t
     return len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * of_element
 
 
-def _matrices(tiles: Sequence[tuple[int, int]], counts: Sequence[int], budget: int) -> int:
-    """Normal matrices, of terms with so many solutions in time and frequency and so many unknowns in each of these.
+def _matrices(parts: Sequence[tuple[int, tuple[int, int]]], budget: int, *, successive: bool) -> int:
+    """Normal matrices. `parts`: of each direction of each term, how many unknowns an interval has, and how many
+    intervals there are in time and frequency. `successive`: directions are solved for in turns where that is needed.
 
     Solutions that share no data are solved apart; those of the longest intervals connect the others.
     """
-    groups = min(count[0] for count in tiles) * min(count[1] for count in tiles)
-    unknowns = sum(n * t * f for n, (t, f) in zip(counts, tiles, strict=True)) / groups
-    own = sum(n * n * t * f / 2 for n, (t, f) in zip(counts, tiles, strict=True)) / groups
-    between = 0.0  # elements of two terms
-    for i, j in itertools.combinations(range(len(tiles)), 2):
-        overlaps = max(tiles[i][0], tiles[j][0]) * max(tiles[i][1], tiles[j][1])
-        between += counts[i] * counts[j] * overlaps / groups
-    # As the Solver: large matrices that are mostly empty are kept so, and their factors take some times as much.
-    elements = own + between
+    groups = min(t for _, (t, _) in parts) * min(f for _, (_, f) in parts)
+    unknowns = sum(n * t * f for n, (t, f) in parts) / groups
     if unknowns <= _FEW_UNKNOWNS:
         return int(groups * 3 * _REAL * unknowns**2)
-    if len(tiles) > 1 and (elements > _MOST_ELEMENTS or groups * elements * _SPARSE_ELEMENT > budget):
-        # One term after the other; what the data leave open between them is a step of all unknowns for each of these.
-        return int(groups * (own * _SPARSE_ELEMENT + min(counts) * unknowns * _STEPS))
-    if elements < _MOST_DENSITY * unknowns**2 / 2:
-        return int(groups * elements * _SPARSE_ELEMENT)
-    return int(groups * 3 * _REAL * unknowns**2)
+    elements = sum(n * n * t * f / 2 for n, (t, f) in parts) / groups
+    for (n, one), (m, other) in itertools.combinations(parts, 2):
+        elements += n * m * max(one[0], other[0]) * max(one[1], other[1]) / groups
+    # As the Solver: large matrices that are mostly empty are kept so, and their factors take some times as much.
+    dense, sparse = groups * 3 * _REAL * unknowns**2, groups * elements * _SPARSE_ELEMENT
+    several = len({tiles for _, tiles in parts}) > 1
+    if (several and elements > _MOST_ELEMENTS) or min(dense, sparse) > (budget or math.inf):
+        turns: dict[tuple, int] = {}
+        for k, (n, tiles) in enumerate(parts):  # of one kind of intervals, or one direction, after the other
+            turn = (tiles, k) if successive or not several else (tiles,)
+            turns[turn] = turns.get(turn, 0) + n
+        own = sum(n * n * turn[0][0] * turn[0][1] / 2 for turn, n in turns.items())
+        # What data leave open between terms is a step of all unknowns for each of those of one interval.
+        return int(own * _SPARSE_ELEMENT + min(turns.values()) * unknowns * groups * _STEPS)
+    return int(sparse if elements < _MOST_DENSITY * unknowns**2 / 2 else dense)
 
 
 def check_memory(
@@ -240,11 +248,10 @@ def check_memory(
     there_is = options.memory_bytes or free_memory_bytes()
     budget = options.memory_bytes or there_is // 2
     robust = options.solver.robust_dof > 0
+    how = {"robust": robust, "successive": options.solver.successive, "held": held}
 
     def needed(slots: int | None) -> MemoryNeed:
-        needs = (
-            memory_need(plan, chunk, tree, terms, budget, slots, robust=robust, held=held) for chunk in plan.chunks
-        )
+        needs = (memory_need(plan, chunk, tree, terms, budget, slots, **how) for chunk in plan.chunks)
         return max(needs, key=lambda one: one.total)
 
     def too_much(need: MemoryNeed) -> bool:
