@@ -9,6 +9,7 @@
 #include <Eigen/QR>
 #include <Eigen/SVD>
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include "runtime/fit/scaled_matrix.h"
@@ -94,22 +95,41 @@ Eigen::MatrixXd orthonormal(const std::vector<std::vector<double>>& steps, const
   return factors.householderQ() * Eigen::MatrixXd::Identity(scale.size(), factors.rank());
 }
 
+/// Whether what moves from one part of the unknowns to another is an error besides that of the other's own, or what the
+/// equations of either part have by themselves, as they do with the others held.
+enum class Moved : std::uint8_t { added, counted_already };
+
 /// What an inverse G becomes with projectors 1 - R M^T on both sides, where it is kept: `moves` R, `images` G M.
 void project(const Eigen::MatrixXd& moves, const Eigen::MatrixXd& images, const Eigen::MatrixXd& middle,
-             const Wanted& wanted, Spectrum& spectrum) {
-  spectrum.inverse += ((moves * middle - 2 * images).cwiseProduct(moves)).rowwise().sum();
-  spectrum.inverse = spectrum.inverse.cwiseMax(0.0);
+             const Wanted& wanted, Moved moved, Spectrum& spectrum) {
+  const Eigen::MatrixXd through = moves * middle;
+  const auto taken = [&](Eigen::Index i, Eigen::Index j) {
+    return images.row(i).dot(moves.row(j)) + images.row(j).dot(moves.row(i));
+  };
+  const auto added = [&](Eigen::Index i, Eigen::Index j) { return through.row(i).dot(moves.row(j)); };
+  std::vector<bool> only_larger(static_cast<std::size_t>(moves.rows()));  // where the larger of both counts
+  const Eigen::VectorXd before = spectrum.inverse;
+  for (Eigen::Index i = 0; i < moves.rows(); ++i) {
+    only_larger[static_cast<std::size_t>(i)] = moved == Moved::counted_already && taken(i, i) == 0;
+    spectrum.inverse[i] = only_larger[static_cast<std::size_t>(i)]
+                              ? std::max(before[i], added(i, i))
+                              : std::max(before[i] + added(i, i) - taken(i, i), 0.0);
+  }
   for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
     const auto [i, j] = wanted.pairs[k];
-    spectrum.elements[static_cast<Eigen::Index>(k)] +=
-        (moves.row(i) * middle).dot(moves.row(j)) - images.row(i).dot(moves.row(j)) - images.row(j).dot(moves.row(i));
+    double& element = spectrum.elements[static_cast<Eigen::Index>(k)];
+    const double other = added(i, j) - taken(i, j);
+    if (!only_larger[static_cast<std::size_t>(i)])
+      element += other;
+    else if (added(i, i) + added(j, j) > before[i] + before[j])
+      element = other;
   }
 }
 
 /// Takes what the conditions determine out of the null space, and makes `inverse` that of a solution that fulfils them:
 /// the diagonal of P A+ P^T with P = 1 - R (C^T R)+ C^T, of conditions C and the part R of the null space that they
 /// see.
-void impose(const Wanted& wanted, Spectrum& spectrum) {
+void impose(const Wanted& wanted, Moved moved, Spectrum& spectrum) {
   // A condition may see little of the steps that it is for, as that on the slope of a narrow band: each as much as
   // others.
   Eigen::MatrixXd conditions = wanted.columns;
@@ -129,7 +149,7 @@ void impose(const Wanted& wanted, Spectrum& spectrum) {
                                 values.head(rank).cwiseInverse().asDiagonal() *
                                 parts.matrixU().leftCols(rank).transpose();
   const Eigen::MatrixXd middle = conditions.transpose() * spectrum.images;
-  project(moves, spectrum.images, middle, wanted, spectrum);
+  project(moves, spectrum.images, middle, wanted, moved, spectrum);
   spectrum.null = (spectrum.null * parts.matrixV().rightCols(spectrum.null.cols() - rank)).eval();
 }
 
@@ -147,7 +167,7 @@ bool is_determined(const Eigen::MatrixXd& null, const Eigen::VectorXd& row) {
   return (null.transpose() * row).norm() <= kNullPart * row.norm();
 }
 
-Sight sight_of(const NormalEquations& equations, const Eigen::VectorXd& scale, Wanted wanted,
+Sight sight_of(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted,
                const std::vector<Combination>& combinations) {
   Sight sight;
   sight.spectrum = spectrum_of(equations, scale, wanted);
@@ -156,7 +176,7 @@ Sight sight_of(const NormalEquations& equations, const Eigen::VectorXd& scale, W
   sight.nulls = static_cast<std::size_t>(spectrum.null.cols());
   sight.condition = spectrum.largest / spectrum.smallest;
   const bool any = (scale.array() > 0).count() > static_cast<Eigen::Index>(sight.nulls);
-  if (any && wanted.columns.cols() > 0 && sight.nulls > 0) impose(wanted, spectrum);
+  if (any && wanted.columns.cols() > 0 && sight.nulls > 0) impose(wanted, Moved::added, spectrum);
   sight.undetermined = spectrum.null.rowwise().squaredNorm();
   sight.at_most = sight.undetermined / (kRankTolerance * spectrum.largest);
   for (const Combination& combination : combinations)
@@ -189,8 +209,13 @@ Sight sight_of_blocks(const NormalEquations& equations, const Eigen::VectorXd& s
   std::vector<std::vector<std::size_t>> pairs(order.blocks.size());
   for (std::size_t k = 0; k < wanted.pairs.size(); ++k)
     pairs[static_cast<std::size_t>(order.block_of[static_cast<std::size_t>(wanted.pairs[k].first)])].push_back(k);
-  std::vector<Eigen::VectorXd> rows;
-  for (const Combination& combination : combinations) rows.push_back(columns_of({combination}, scale));
+  std::vector<std::vector<std::size_t>> combinations_of(
+      order.blocks.size());  // numbers, of those with parts in a block
+  for (std::size_t c = 0; c < combinations.size(); ++c)
+    for (const auto& [k, coefficient] : combinations[c]) {
+      std::vector<std::size_t>& here = combinations_of[static_cast<std::size_t>(order.block_of[k])];
+      if (here.empty() || here.back() != c) here.push_back(c);
+    }
   Eigen::MatrixXd others = wanted.known;
   for (std::size_t b = 0; b < order.blocks.size(); ++b) {
     const std::vector<Eigen::Index> at(order.blocks[b].unknowns.begin(), order.blocks[b].unknowns.end());
@@ -213,15 +238,19 @@ Sight sight_of_blocks(const NormalEquations& equations, const Eigen::VectorXd& s
     all.undetermined(at) = spectrum.null.rowwise().squaredNorm();
     all.at_most(at) = all.undetermined(at) / (kRankTolerance * spectrum.largest);
     others(at, Eigen::all) = without(spectrum.null, others(at, Eigen::all));
-    for (std::size_t c = 0; c < rows.size(); ++c)
-      all.determined[c] = all.determined[c] && is_determined(spectrum.null, rows[c](at));
+    for (const std::size_t c : combinations_of[b]) {
+      Combination part;
+      for (const auto& [k, coefficient] : combinations[c])
+        if (order.block_of[k] == static_cast<std::int32_t>(b)) part.emplace_back(order.place[k], coefficient);
+      all.determined[c] = all.determined[c] && is_determined(spectrum.null, columns_of({part}, own_scale));
+    }
   }
   all.spectrum.good = true;
   if (wanted.known.cols() == 0) return all;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(others.transpose() * others);
   all.nulls += static_cast<std::size_t>((eigen.eigenvalues().array() > kOther).count());
   all.spectrum.null = wanted.known;
-  if (wanted.columns.cols() > 0) impose(wanted, all.spectrum);
+  if (wanted.columns.cols() > 0) impose(wanted, Moved::counted_already, all.spectrum);
   return all;
 }
 

@@ -96,8 +96,11 @@ bool take_out_unsure(const Outcome& outcome, const std::vector<std::vector<doubl
     for (const fit::Number& number : numbers) {
       const double size = size_of(x, number);
       if (!number.factor || number.rank <= 0 || !(size > 0)) continue;
-      condition.emplace_back(number.re, step[number.re] / (size * size));
-      if (number.im >= 0) condition.emplace_back(number.im, step[static_cast<std::size_t>(number.im)] / (size * size));
+      const auto add = [&](std::size_t k) {
+        if (step[k] != 0) condition.emplace_back(k, step[k] / (size * size));
+      };
+      add(number.re);
+      if (number.im >= 0) add(static_cast<std::size_t>(number.im));
     }
   }
   const std::vector<double> sigma = fit::covariance(outcome.equations, outcome.held, request).at_most;
