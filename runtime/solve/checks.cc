@@ -30,20 +30,21 @@ constexpr double kDenseMatrices = 3;
 }  // namespace
 
 // Elements take longer, the more unknowns there are: a bandpass of 64 antennas and 64 channels beside gains of 6 times
-// (2.5e7 elements) took 30 s of processor time and 1.9 GB together, and 11 s and 0.7 GB in turns (2026-11-26).
+// (2.5e7 elements) took 30 s of processor time and 1.9 GB together, and 12 s and 1.0 GB in turns (2026-11-26).
 bool is_too_large(const Problem& problem, bool in_blocks, std::uint64_t budget) {
-  constexpr std::size_t kFew = 500;
   constexpr double kMostElements = 2e7;
-  double large = 0, dense = 0;
+  double large = 0, all = 0;
   for (std::size_t g = 0; g < problem.n_group(); ++g) {
     const auto n = static_cast<double>(problem.group(g).size());
-    if (n > kFew) ++large;
-    dense += kDenseMatrices * n * n * sizeof(double);
+    if (n > kFewUnknowns) ++large;
+    all += n * n;
   }
   if (large == 0) return false;
-  const double n = problem.n_element();
-  if (in_blocks && n > kMostElements * large) return true;
-  return std::min(dense, n * static_cast<double>(kBytesOfElement)) > static_cast<double>(budget);
+  const double elements = problem.n_element();
+  if (in_blocks && elements > kMostElements * large) return true;
+  const bool sparse = elements < kMostDensity * 0.5 * all;
+  return static_cast<double>(budget) <
+         (sparse ? elements * static_cast<double>(kBytesOfElement) : kDenseMatrices * all * sizeof(double));
 }
 
 void check_memory(Problem& problem, std::uint64_t budget) {

@@ -70,6 +70,10 @@ struct BlockEdges {
   std::vector<SolutionTiles> held;              ///< of Parms that are not solved for
 };
 
+/// Of so many unknowns a dense matrix is no trouble; elimination leaves little empty of one that is fuller than this.
+inline constexpr std::size_t kFewUnknowns = 500;
+inline constexpr double kMostDensity = 0.3;
+
 class Problem {
  public:
   /// `parm_names`: what to solve for; empty: all solvable Parms below the node. Throws Error where there is nothing to

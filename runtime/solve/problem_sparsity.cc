@@ -112,8 +112,6 @@ double Problem::n_element() const {
 }
 
 const std::vector<std::shared_ptr<const fit::Sparsity>>& Problem::sparsities() {
-  constexpr std::size_t kFewUnknowns = 500;  // a dense matrix of these is no trouble
-  constexpr double kMostDensity = 0.3;       // above it elimination leaves little empty
   if (sparsities_) return *sparsities_;
   std::vector<std::unique_ptr<fit::SparsityBuilder>> builders(n_group());
   for (std::size_t g = 0; g < n_group(); ++g)

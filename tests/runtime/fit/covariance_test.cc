@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 namespace rimetree::fit {
@@ -191,6 +192,58 @@ NormalEquations tiles_of_phases(std::size_t tiles, std::size_t each, bool sparse
         of.at(0, 0) += c * c, of.at(a, 0) += c, of.at(b, 0) -= c;
       }
   return of;
+}
+
+// Phases of a bandpass and of gains: observations (b_ac + g_at) - (b_bc + g_bt) of one weight. `apart`: without what
+// couples both.
+constexpr std::size_t kAntennas = 5, kChannels = 12, kTimes = 8, kOfAntenna = kChannels + kTimes;
+
+NormalEquations bandpass_and_gains(bool apart) {
+  const std::size_t n = kAntennas * kOfAntenna;
+  SparsityBuilder builder(n);
+  std::vector<std::uint32_t> part;
+  for (std::uint32_t a = 0; a < n; ++a) {
+    part.push_back(a % kOfAntenna < kChannels ? 0 : 1);
+    for (std::uint32_t b = 0; b < a; ++b)
+      if (a % kOfAntenna == b % kOfAntenna) builder.connect(a, b);
+  }
+  NormalEquations of(n, apart ? builder.finish(part) : nullptr);
+  for (std::size_t a = 0; a < kAntennas; ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      for (std::size_t c = 0; c < kChannels; ++c)
+        for (std::size_t t = 0; t < kTimes; ++t) {
+          const std::array<std::size_t, 4> unknowns{a * kOfAntenna + c, a * kOfAntenna + kChannels + t,
+                                                    b * kOfAntenna + c, b * kOfAntenna + kChannels + t};
+          for (std::size_t i = 0; i < 4; ++i)
+            for (std::size_t j = 0; j <= i; ++j) {
+              const double slopes = (i < 2 ? 1 : -1) * (j < 2 ? 1 : -1);
+              if (!apart || of.sparsity->couples(unknowns[i], unknowns[j])) of.at(unknowns[i], unknowns[j]) += slopes;
+            }
+        }
+  return of;
+}
+
+TEST(Covariance, OfPartsThatAreSolvedInTurnsIsThatOfAllTogether) {
+  const std::size_t n = kAntennas * kOfAntenna;
+  CovarianceRequest request;
+  for (std::size_t a = 0; a < kAntennas; ++a) {
+    std::vector<double>& step = request.open.emplace_back(n, 0.0);
+    for (std::size_t k = 0; k < kOfAntenna; ++k) step[a * kOfAntenna + k] = k < kChannels ? 1 : -1;
+    Combination& mean = request.conditions.emplace_back();
+    for (std::size_t c = 0; c < kChannels; ++c) mean.emplace_back(a * kOfAntenna + c, 1.0);
+  }
+  request.pairs = {{0, kOfAntenna}, {kChannels, kOfAntenna + kChannels}};
+  request.combinations = {{{0, 1.0}, {kOfAntenna, -1.0}}, {{0, 1.0}, {kOfAntenna, 1.0}}, {{kChannels, 1.0}}};
+  const std::vector<bool> held(n, false);
+  const Covariance apart = covariance(bandpass_and_gains(true), held, request),
+                   together = covariance(bandpass_and_gains(false), held, request);
+  EXPECT_EQ(apart.rank, together.rank);
+  for (std::size_t k = 0; k < n; ++k) {
+    EXPECT_NEAR(apart.sigma[k], together.sigma[k], 1e-6 * together.sigma[k]) << k;
+    EXPECT_NEAR(apart.determined[k], together.determined[k], 0.1) << k;
+  }
+  for (std::size_t k = 0; k < request.pairs.size(); ++k) EXPECT_NEAR(apart.of_pairs[k], together.of_pairs[k], 1e-9);
+  EXPECT_EQ(apart.combination_determined, together.combination_determined);
 }
 
 TEST(Covariance, OfASparseMatrixIsThatOfTheDenseOne) {

@@ -219,9 +219,10 @@ def _matrices(parts: Sequence[tuple[int, tuple[int, int]]], budget: int, *, succ
     for (n, one), (m, other) in itertools.combinations(parts, 2):
         elements += n * m * max(one[0], other[0]) * max(one[1], other[1]) / groups
     # As the Solver: large matrices that are mostly empty are kept so, and their factors take some times as much.
-    dense, sparse = groups * 3 * _REAL * unknowns**2, groups * elements * _SPARSE_ELEMENT
+    is_sparse = elements < _MOST_DENSITY * unknowns**2 / 2
+    size = groups * (elements * _SPARSE_ELEMENT if is_sparse else 3 * _REAL * unknowns**2)
     several = len({tiles for _, tiles in parts}) > 1
-    if (several and elements > _MOST_ELEMENTS) or min(dense, sparse) > (budget or math.inf):
+    if (several and elements > _MOST_ELEMENTS) or size > (budget or math.inf):
         turns: dict[tuple, int] = {}
         for k, (n, tiles) in enumerate(parts):  # of one kind of intervals, or one direction, after the other
             turn = (tiles, k) if successive or not several else (tiles,)
@@ -229,7 +230,7 @@ def _matrices(parts: Sequence[tuple[int, tuple[int, int]]], budget: int, *, succ
         own = sum(n * n * turn[0][0] * turn[0][1] / 2 for turn, n in turns.items())
         # What data leave open between terms is a step of all unknowns for each of those of one interval.
         return int(own * _SPARSE_ELEMENT + min(turns.values()) * unknowns * groups * _STEPS)
-    return int(sparse if elements < _MOST_DENSITY * unknowns**2 / 2 else dense)
+    return int(size)
 
 
 def check_memory(
@@ -267,7 +268,7 @@ def check_memory(
     # What the Solver refuses: known before starting values are searched for.
     if budget and need.matrices > _MORE_THAN_HELD * budget:
         raise CalibrationError(
-            f"field {plan.group.field_id}: solving for {', '.join(repr(str(t)) for t in terms)} at once takes "
+            f"field {plan.group.field_id}: solving for {', '.join(repr(str(t)) for t in terms)} takes "
             f"equations of {size_text(need.matrices)}, and the budget for these is {size_text(budget)}. Give the "
             "term of the longest interval a shorter one, others longer ones, or solve for terms in turn"
         )
