@@ -53,6 +53,7 @@ bool factorise_lower(DenseRef matrix) {
 
 void solve_lower(const DenseConstRef& lower, DenseRef x) {
   const Index n = lower.rows();
+  if (x.size() == 0) return;  // which Eigen has no address for
   if (n <= kSmall) {
     lower.triangularView<Eigen::Lower>().solveInPlace(x);
     return;
@@ -65,6 +66,7 @@ void solve_lower(const DenseConstRef& lower, DenseRef x) {
 
 void solve_lower_transposed(const DenseConstRef& lower, DenseRef x) {
   const Index n = lower.rows();
+  if (x.size() == 0) return;
   if (n <= kSmall) {
     lower.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
     return;
