@@ -105,8 +105,8 @@ class Progress:
             self._successive = False
         if report.others_held and not self._others_held:
             log(
-                "equations of all terms together would be too large: terms of different intervals are solved in turns, "
-                "and errors are those with the others held"
+                "equations of all unknowns together would be too large: terms of different intervals, or directions, "
+                "are solved in turns, and errors are those with the others held"
             )
             self._others_held = True
         log(_chunk_text(report))
