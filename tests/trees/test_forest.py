@@ -219,7 +219,7 @@ def test_the_interpreter_runs_while_a_forest_is_evaluated():
         ticks += 1
         time.sleep(0.001)
     worker.join()
-    assert ticks > 5  # one or two, if it were to wait
+    assert ticks > 3  # one or two, if it were to wait
 
 
 def test_one_forest_is_not_evaluated_twice_at_once():
