@@ -1,9 +1,6 @@
 // What is looked at before a solve begins.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "runtime/evaluate/evaluator.h"
 #include "runtime/solve/problem.h"
 
