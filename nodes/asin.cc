@@ -5,7 +5,7 @@
 // Flags: those of the child. Derivative: exact, by dual numbers.
 // MeqTrees: Asin.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

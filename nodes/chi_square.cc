@@ -8,7 +8,7 @@
 // real and its imaginary part, each of variance 1/w. Flags: none; flagged cells, cells of weight 0 and missing children
 // are left out. Derivative: 2 sum w Re(conj(r) dr/dp). In reverse mode the gradient costs a few evaluations, however
 // many unknowns there are. Perkins et al. 2015, A&C 12, 73 (Montblanc).
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/evaluate/objective.h"
 
 namespace rimetree {

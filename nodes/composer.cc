@@ -6,7 +6,7 @@
 // Result: the tensor, unit of the children; complex if any child is.
 // Flags: they stay with their element. Derivative: exact. MeqTrees: Composer.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

@@ -13,8 +13,8 @@
 #include <cmath>
 
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/cell_loop.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/cells/cell_loop.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

@@ -4,8 +4,8 @@
 // Result: [m,n] or [source,m,n], unit and type of the child.
 // Flags: they stay with their element. Derivative: exact. MeqTrees: ConjTranspose, its name for Transpose(conj=True).
 #include "runtime/cell/transposition.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

@@ -5,9 +5,9 @@
 // the array are axes of the cells, in the order time, freq, instead of dimensions of the tensor. Result: the array
 // without its trailing cell axes; unit of the value. Flags: none. Derivative: none; a solvable number is a Parm.
 // MeqTrees: Constant (its vells= is cells_rank here).
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/node/node.h"
 
 namespace rimetree {
 

@@ -4,8 +4,8 @@
 // Flags: none. Derivative: none. MeqTrees: Freq.
 #include <algorithm>
 
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/node/node.h"
 
 namespace rimetree {
 

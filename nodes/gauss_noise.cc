@@ -10,10 +10,10 @@
 // Salmon et al. 2011, SC11 (Philox4x32-10). MeqTrees: GaussNoise.
 #include <cmath>
 
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
 #include "runtime/core/fingerprint.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/node/node.h"
 #include "runtime/math/philox.h"
 
 namespace rimetree {

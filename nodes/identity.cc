@@ -2,9 +2,9 @@
 //
 // Child: x, any shape and unit. State: none. Result, flags and derivatives: those of the child, unchanged and shared,
 // not copied. MeqTrees: Identity.
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

@@ -9,7 +9,7 @@
 // Calabretta & Greisen 2002, A&A 395, 1077, section 5.1.5 (SIN projection).
 // MeqTrees: LMN.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

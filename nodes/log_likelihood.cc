@@ -11,9 +11,9 @@
 // Derivative: -sum w Re(conj(r) dr/dp), and that of the priors. Lochner et al. 2015, MNRAS 450, 1308.
 #include <cmath>
 
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/forest.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/forest/forest.h"
 #include "runtime/evaluate/objective.h"
 #include "runtime/math/conventions.h"
 

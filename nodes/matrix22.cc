@@ -4,7 +4,7 @@
 // Result: [2,2], unit of the children; complex if any child is.
 // Flags: each element has those of its child. Derivative: exact. MeqTrees: Matrix22 (there a Composer).
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

@@ -4,7 +4,7 @@
 // Result: dimensions of the child, reciprocal unit, complex. A singular matrix gives infinities or NaN.
 // Flags: a cell is flagged where any element is. Derivative: exact, by dual numbers. MeqTrees: MatrixInvert22.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/math/jones.h"
 
 namespace rimetree {

@@ -7,7 +7,7 @@
 // there is nothing to begin with (tensor_axis of length 0). Derivative: exact.
 // MeqTrees: Mean; tensor_axis and several children are added here.
 #include "runtime/cell/cell_reduction.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

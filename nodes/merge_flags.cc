@@ -4,11 +4,11 @@
 // element if they have the dimensions of x, otherwise those of all their elements; missing ones are left out.
 // State: flag_mask (integer mask of the bits taken from the further children, default -1: all).
 // Result and derivatives: those of x, unchanged. MeqTrees: MergeFlags.
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/flag_rules.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/flag_rules.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

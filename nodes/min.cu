@@ -9,7 +9,7 @@
 // numbers. Derivative: that of the chosen value.
 // MeqTrees: Min.
 #include "runtime/cell/cell_reduction.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/review.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/node/review.h"
 
 namespace rimetree {
 

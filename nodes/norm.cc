@@ -3,7 +3,7 @@
 // Child: x, any dimensions and unit. State: none. Result: scalar, real, unit of the child.
 // Flags: union. Derivative: exact, by dual numbers; 0 where the norm is 0. MeqTrees: Norm.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

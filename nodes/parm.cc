@@ -15,11 +15,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/pull_back.h"
-#include "runtime/core/solution_tiles.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/node/solution_tiles.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree {

@@ -8,11 +8,11 @@
 // not vary along time or freq are written to all cells. Missing (and nothing is written) if the child is missing or the
 // group has no row of the baseline. Of data with Stokes I only, I = (XX+YY)/2.
 // Flags: written to FLAG, not passed on. Derivative: none. MeqTrees: Sink.
+#include "runtime/core/classes/ms_baseline.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/ms_baseline.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

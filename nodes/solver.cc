@@ -11,9 +11,9 @@
 // 84, 881. MeqTrees: Solver.
 #include <algorithm>
 
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/node/node.h"
 #include "runtime/solve/solve.h"
 
 namespace rimetree {

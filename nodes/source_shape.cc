@@ -8,9 +8,9 @@
 // [source], real, dimensionless, at most 1; varies along freq. Flags: union. Derivative: exact, by dual numbers.
 // runtime/math/profile.h.
 #include "runtime/cell/cell_node.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/review.h"
+#include "runtime/core/node/review.h"
 #include "runtime/math/profile.h"
 
 namespace rimetree {

@@ -10,7 +10,7 @@
 // Result: as stokes, real, Jy; varies along freq. Flags: union. Derivative: exact, by dual numbers.
 // Perley & Butler 2017, ApJS 230, 7 (logarithmic polynomials, there of log10); Burn 1966, MNRAS 133, 67.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree {

@@ -11,10 +11,10 @@
 // has no row of the baseline. Derivative: none. MeqTrees: Spigot.
 #include <algorithm>
 
+#include "runtime/core/classes/ms_baseline.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/ms_baseline.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/node/node.h"
 
 namespace rimetree {
 

@@ -6,7 +6,7 @@
 // Flags: union. Derivative: exact, by dual numbers.
 // Smirnov 2011, A&A 527, A106 (brightness matrix), with the factor 1/2 left out as in MeqTrees.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

@@ -5,7 +5,7 @@
 // Flags: per element, flagged where any child is. Derivative: exact, by dual numbers.
 // MeqTrees: Subtract.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

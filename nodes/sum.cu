@@ -7,7 +7,7 @@
 // Flags: flagged cells are left out; the result is flagged (and 0) where nothing is left. Derivative: exact.
 // MeqTrees: Sum; tensor_axis and several children are added here.
 #include "runtime/cell/cell_reduction.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

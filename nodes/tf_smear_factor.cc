@@ -8,8 +8,8 @@
 // Moran & Swenson 2017, eqs 6.67 and 6.80. MeqTrees' TFSmearFactor takes the phases of two stations and their rates by
 // finite differences, and takes one frequency for bands narrower than 5 %; here each channel has its own value.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/smearing_widths.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/classes/smearing_widths.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree {

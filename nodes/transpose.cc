@@ -4,7 +4,7 @@
 // State: conj (default false). Result: [m,n] or [source,m,n], unit and type of the child.
 // Flags: they stay with their element. Derivative: exact. MeqTrees: Transpose.
 #include "runtime/cell/transposition.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

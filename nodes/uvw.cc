@@ -15,7 +15,7 @@
 #include <map>
 
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree {

@@ -6,10 +6,10 @@
 // Flags: none. Derivative: none. MeqTrees: VisDataMux.
 #include <algorithm>
 
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

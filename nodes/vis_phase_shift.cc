@@ -6,8 +6,8 @@
 // turns cost no accuracy. Smirnov 2011, A&A 527, A106, eq. 14, with the sign that UVW as stored in Measurement Sets
 // need (MeqTrees' VisPhaseShift of a station has the opposite sign, and the opposite baseline).
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/review.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/node/review.h"
 #include "runtime/math/directions.h"
 #include "runtime/math/double_double.h"
 

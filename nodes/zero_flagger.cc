@@ -4,11 +4,11 @@
 // State: oper (string: EQ, NE, GE, LE, GT or LT, default NE), flag_bit (integer mask, default 1).
 // Result and derivatives: the child's, unchanged. Flags: those of the child, and flag_bit on elements for which the
 // comparison holds. Complex values are compared by EQ and NE only. MeqTrees: ZeroFlagger.
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/flag_rules.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/flag_rules.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

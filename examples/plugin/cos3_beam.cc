@@ -4,7 +4,7 @@
 // WSRT at 1.4 GHz). Result: scalar or [source], real, dimensionless; varies along freq. Flags: those of the child.
 // Derivative: exact, by dual numbers. MeqTrees: the script WSRT_cos3_beam.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/math/conventions.h"
 
 namespace {

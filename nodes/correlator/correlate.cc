@@ -16,9 +16,9 @@
 #include "nodes/correlator/float_products.h"
 #include "nodes/correlator/sample_stream.h"
 #include "nodes/correlator/state_checks.h"
-#include "runtime/core/forest.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/review.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/forest/forest.h"
+#include "runtime/core/node/review.h"
 
 namespace rimetree {
 

@@ -13,8 +13,8 @@
 
 #include "nodes/correlator/products.h"
 #include "nodes/correlator/state_checks.h"
-#include "runtime/core/ms_baseline.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/ms_baseline.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

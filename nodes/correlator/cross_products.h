@@ -7,7 +7,7 @@
 
 #include "nodes/correlator/byte_products.h"
 #include "nodes/correlator/summed_products.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/threads/thread_pool.h"
 
 namespace rimetree::correlator {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/cancellation.h"
+#include "runtime/core/threads/cancellation.h"
 
 namespace rimetree::correlator {
 

@@ -4,7 +4,7 @@
 
 #include "runtime/core/error.h"
 #include "runtime/core/fingerprint.h"
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 
 namespace rimetree::correlator {
 

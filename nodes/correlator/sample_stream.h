@@ -9,8 +9,8 @@
 
 #include "nodes/correlator/sample_mask.h"
 #include "nodes/correlator/sample_view.h"
-#include "runtime/core/cancellation.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/threads/cancellation.h"
+#include "runtime/core/threads/thread_pool.h"
 
 namespace rimetree {
 class BatchKernel;

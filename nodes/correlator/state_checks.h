@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
+#include "runtime/core/node/node.h"
 
 namespace rimetree::correlator {
 

@@ -14,7 +14,7 @@
 #include "nodes/correlator/packet_queue.h"
 #include "nodes/correlator/packet_stream.h"
 #include "nodes/correlator/state_checks.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

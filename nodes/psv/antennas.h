@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "nodes/psv/summed.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/threads/thread_pool.h"
 
 namespace rimetree::psv {
 

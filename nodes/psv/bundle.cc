@@ -2,7 +2,7 @@
 
 #include "nodes/psv/adjoint/sky_adjoints.h"
 #include "runtime/core/fingerprint.h"
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 
 namespace rimetree::psv {
 

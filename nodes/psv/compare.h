@@ -1,11 +1,11 @@
-// The PSV node's models compared with data where they are computed; see runtime/core/comparison.h.
+// The PSV node's models compared with data where they are computed; see runtime/core/values/comparison.h.
 #pragma once
 
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/operands.h"
 #include "nodes/psv/packed_skies.h"
-#include "runtime/core/comparison.h"
 #include "runtime/core/used_lately.h"
+#include "runtime/core/values/comparison.h"
 #include "runtime/evaluate/objective.h"
 
 namespace rimetree::psv {

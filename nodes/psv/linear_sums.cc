@@ -7,7 +7,7 @@
 #include <map>
 
 #include "nodes/psv/planner/solve.h"
-#include "runtime/core/stopwatch.h"
+#include "runtime/core/threads/stopwatch.h"
 
 namespace rimetree::psv {
 using namespace pipeline;

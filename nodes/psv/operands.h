@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "nodes/psv/problem.h"
+#include "runtime/core/classes/smearing_widths.h"
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/pull_back.h"
-#include "runtime/core/smearing_widths.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/math/traced.h"
 
 namespace rimetree::psv {

@@ -27,10 +27,10 @@
 #include "nodes/psv/repeated_terms.h"
 #include "nodes/psv/single_times.h"
 #include "nodes/psv/verify_results.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/review.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/node/review.h"
 #include "runtime/math/directions.h"
 
 namespace rimetree {

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "nodes/psv/verify.h"
-#include "runtime/core/largest_error.h"
+#include "runtime/core/values/largest_error.h"
 
 namespace rimetree::psv {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "nodes/psv/operands.h"
-#include "runtime/core/batch_kernel.h"
+#include "runtime/core/node/batch_kernel.h"
 
 namespace rimetree::psv {
 

@@ -10,9 +10,9 @@
 #include "runtime/cell/elementwise_body.h"
 #include "runtime/cell/program_kernel.h"
 #include "runtime/core/error.h"
-#include "runtime/core/flag_rules.h"
-#include "runtime/core/node.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/flag_rules.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/device/device_path.h"
 
 namespace rimetree {

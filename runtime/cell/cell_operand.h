@@ -2,7 +2,7 @@
 // derivative, or on a tape.
 #pragma once
 
-#include "runtime/core/result.h"
+#include "runtime/core/values/result.h"
 #include "runtime/device/cell_numbers.h"
 #include "runtime/math/traced.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/pull_back.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/threads/thread_pool.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/program/derive.h"
 
 namespace rimetree {

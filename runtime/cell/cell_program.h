@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/evaluation.h"
+#include "runtime/core/values/evaluation.h"
 #include "runtime/device/cell_numbers.h"
 #include "runtime/device/device_path.h"
 #include "runtime/program/program.h"

@@ -7,10 +7,10 @@
 
 #include "runtime/cell/cell_operand.h"
 #include "runtime/cell/reduction_rows.h"
-#include "runtime/core/cell_loop.h"
+#include "runtime/core/cells/cell_loop.h"
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/device/cell_launch.h"
 #include "runtime/device/device_path.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/cell/cell_reduction.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/device/cuda_cells.h"
 
 namespace rimetree {

@@ -1,9 +1,9 @@
 #include "runtime/cell/program_kernel.h"
 
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/pull_back.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/threads/thread_pool.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "runtime/cell/cell_program.h"
-#include "runtime/core/batch_kernel.h"
+#include "runtime/core/node/batch_kernel.h"
 
 namespace rimetree {
 

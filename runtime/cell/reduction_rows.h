@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/core/cell_loop.h"
+#include "runtime/core/cells/cell_loop.h"
 #include "runtime/device/cell_numbers.h"
 
 namespace rimetree::cell_detail {

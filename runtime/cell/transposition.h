@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "runtime/core/tensor_shape.h"
+#include "runtime/core/values/tensor_shape.h"
 #include "runtime/device/cell_numbers.h"
 
 namespace rimetree {
 
-/// Axes of the cells, as in runtime/core/axes.h, whose arrays kernels cannot use.
+/// Axes of the cells, as in runtime/core/cells/axes.h, whose arrays kernels cannot use.
 inline constexpr int kJobAxes = 4;
 
 /// A child's values, or its derivative. Where they are is said relative to an array of the job, so that a description

@@ -2,7 +2,7 @@
 // it loads all the same and brings no device.
 #include "memory/cuda_device.h"
 #include "memory/devices.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace {
 

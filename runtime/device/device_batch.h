@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/node.h"
+#include "runtime/core/node/node.h"
 #include "runtime/device/device_context.h"
 #include "runtime/device/device_path.h"
 

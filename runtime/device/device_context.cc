@@ -6,7 +6,7 @@
 
 #include "memory/devices.h"
 #include "runtime/core/error.h"
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 
 namespace rimetree {
 

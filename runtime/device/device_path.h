@@ -8,7 +8,7 @@
 
 #include "memory/device.h"
 #include "memory/queue.h"
-#include "runtime/core/evaluation.h"
+#include "runtime/core/values/evaluation.h"
 #include "runtime/device/cell_job.h"
 #include "runtime/program/thread_program.h"
 

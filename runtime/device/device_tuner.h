@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/cancellation.h"
+#include "runtime/core/threads/cancellation.h"
 #include "runtime/device/device_context.h"
 
 namespace rimetree {

@@ -1,6 +1,6 @@
-// The children of an Objective that are compared with data where their models are computed (runtime/core/comparison.h):
-// they are found in the tree, their inputs evaluated, and adjoints pulled on from there. Neither residual nor model
-// exists as a result.
+// The children of an Objective that are compared with data where their models are computed
+// (runtime/core/values/comparison.h): they are found in the tree, their inputs evaluated, and adjoints pulled on from
+// there. Neither residual nor model exists as a result.
 //
 // Children are found by what classes say of themselves: which child they subtract (Condeq), whether they add up (Add),
 // whether they compare where they compute (PSV). The rest of a residual, that is data, weights, flags and terms that
@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <deque>
 
-#include "runtime/core/comparison.h"
 #include "runtime/core/error.h"
 #include "runtime/core/fingerprint.h"
-#include "runtime/core/flag_rules.h"
-#include "runtime/core/stopwatch.h"
+#include "runtime/core/threads/stopwatch.h"
+#include "runtime/core/values/comparison.h"
+#include "runtime/core/values/flag_rules.h"
 #include "runtime/evaluate/objective.h"
 
 namespace rimetree {

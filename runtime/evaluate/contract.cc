@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/core/error.h"
-#include "runtime/core/flag_rules.h"
+#include "runtime/core/values/flag_rules.h"
 
 namespace rimetree {
 

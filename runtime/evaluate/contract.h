@@ -6,7 +6,7 @@
 //   outcome        -> dimensions, cells, flags and derivatives must fit the node and the request
 #pragma once
 
-#include "runtime/core/node.h"
+#include "runtime/core/node/node.h"
 
 namespace rimetree {
 

@@ -4,11 +4,11 @@
 #include <limits>
 #include <map>
 
-#include "runtime/core/cell_loop.h"
+#include "runtime/core/cells/cell_loop.h"
 #include "runtime/core/error.h"
-#include "runtime/core/largest_error.h"
-#include "runtime/core/solution_tiles.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/node/solution_tiles.h"
+#include "runtime/core/threads/thread_pool.h"
+#include "runtime/core/values/largest_error.h"
 #include "runtime/evaluate/reverse_pass.h"
 
 namespace rimetree {

@@ -2,7 +2,7 @@
 // leaves of the group.
 #include <algorithm>
 
-#include "runtime/core/stopwatch.h"
+#include "runtime/core/threads/stopwatch.h"
 #include "runtime/device/device_batch.h"
 #include "runtime/evaluate/forward_pass.h"
 #include "runtime/evaluate/fused_derivatives.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/core/request.h"
+#include "runtime/core/values/request.h"
 #include "runtime/core/warnings.h"
 #include "runtime/evaluate/fusion.h"
 #include "runtime/evaluate/plan.h"

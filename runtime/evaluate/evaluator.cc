@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "runtime/core/error.h"
-#include "runtime/core/solver_node.h"
-#include "runtime/core/stopwatch.h"
+#include "runtime/core/node/solver_node.h"
+#include "runtime/core/threads/stopwatch.h"
 #include "runtime/evaluate/contract.h"
 
 namespace rimetree {

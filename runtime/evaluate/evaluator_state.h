@@ -2,8 +2,8 @@
 #pragma once
 
 #include "memory/pool.h"
-#include "runtime/core/solve_report.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/node/solve_report.h"
+#include "runtime/core/threads/thread_pool.h"
 #include "runtime/evaluate/evaluated_forest.h"
 #include "runtime/evaluate/evaluator_options.h"
 #include "runtime/evaluate/result_cache.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/core/stopwatch.h"
+#include "runtime/core/threads/stopwatch.h"
 #include "runtime/device/device_batch.h"
 #include "runtime/evaluate/contract.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/core/cancellation.h"
+#include "runtime/core/threads/cancellation.h"
 #include "runtime/evaluate/evaluator_state.h"
 #include "runtime/evaluate/fused_derivatives.h"
 #include "runtime/evaluate/term_programs.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/core/result.h"
+#include "runtime/core/values/result.h"
 #include "runtime/evaluate/fusion.h"
 #include "runtime/program/program.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/core/error.h"
-#include "runtime/core/stopwatch.h"
+#include "runtime/core/threads/stopwatch.h"
 #include "runtime/evaluate/forward_pass.h"
 #include "runtime/evaluate/fused_derivatives.h"
 #include "runtime/evaluate/fusion.h"

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "runtime/core/error.h"
-#include "runtime/core/flag_rules.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/threads/thread_pool.h"
+#include "runtime/core/values/flag_rules.h"
 #include "runtime/device/device_path.h"
 #include "runtime/evaluate/fused_derivatives.h"
 #include "runtime/evaluate/group_recorder.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/cell/cell_program.h"
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 #include "runtime/evaluate/plan.h"
 #include "runtime/evaluate/program_cache.h"
 #include "runtime/evaluate/term_programs.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/cell/cell_program.h"
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 #include "runtime/evaluate/fusion.h"
 
 namespace rimetree {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "runtime/core/cell_loop.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/cells/cell_loop.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/evaluate/evaluated_forest.h"
 
 namespace rimetree {

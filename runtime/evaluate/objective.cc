@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "runtime/core/error.h"
-#include "runtime/core/forest.h"
-#include "runtime/core/solution_tiles.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/forest/forest.h"
+#include "runtime/core/node/solution_tiles.h"
+#include "runtime/core/threads/thread_pool.h"
 
 namespace rimetree {
 

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "runtime/core/cell_loop.h"
-#include "runtime/core/node.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/cells/cell_loop.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-#include "runtime/core/node.h"
+#include "runtime/core/node/node.h"
 #include "runtime/device/recorded_job.h"
 
 namespace rimetree {

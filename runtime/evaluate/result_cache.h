@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "runtime/core/forest.h"
-#include "runtime/core/result.h"
+#include "runtime/core/forest/forest.h"
+#include "runtime/core/values/result.h"
 
 namespace rimetree {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "runtime/core/error.h"
-#include "runtime/core/stopwatch.h"
+#include "runtime/core/threads/stopwatch.h"
 #include "runtime/evaluate/comparison_pass.h"
 #include "runtime/evaluate/objective.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "runtime/core/pull_back.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/evaluate/contract.h"
 #include "runtime/evaluate/forward_pass.h"
 

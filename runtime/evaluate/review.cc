@@ -1,5 +1,5 @@
 // What nodes have to say of the forest that they are in, once it is built: constants are known by then.
-#include "runtime/core/review.h"
+#include "runtime/core/node/review.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
 // Which sums of many terms a pass evaluates as programs of one term each, and how these are run.
 #include <algorithm>
 
-#include "runtime/core/stopwatch.h"
+#include "runtime/core/threads/stopwatch.h"
 #include "runtime/evaluate/forward_pass.h"
 #include "runtime/evaluate/fusion.h"
 

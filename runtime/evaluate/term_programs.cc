@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/threads/thread_pool.h"
 #include "runtime/evaluate/group_recorder.h"
 
 namespace rimetree {

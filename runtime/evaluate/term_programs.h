@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "runtime/core/request.h"
-#include "runtime/core/result.h"
+#include "runtime/core/values/request.h"
+#include "runtime/core/values/result.h"
 #include "runtime/evaluate/program_cache.h"
 #include "runtime/evaluate/term_sums.h"
 #include "runtime/program/program.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 #include "runtime/evaluate/plan.h"
 
 namespace rimetree {

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "runtime/core/cell_loop.h"
-#include "runtime/core/pull_back.h"
-#include "runtime/core/solution_tiles.h"
+#include "runtime/core/cells/cell_loop.h"
+#include "runtime/core/node/solution_tiles.h"
+#include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
 

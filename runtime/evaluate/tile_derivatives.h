@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
-#include "runtime/core/forest.h"
-#include "runtime/core/request.h"
+#include "runtime/core/forest/forest.h"
+#include "runtime/core/values/request.h"
 
 namespace rimetree {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/core/batch_kernel.h"
+#include "runtime/core/node/batch_kernel.h"
 
 namespace rimetree {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/core/axes.h"
+#include "runtime/core/cells/axes.h"
 #include "runtime/program/kernels.h"
 #include "runtime/program/recording.h"
 

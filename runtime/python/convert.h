@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/result.h"
-#include "runtime/core/state.h"
+#include "runtime/core/classes/state.h"
+#include "runtime/core/values/result.h"
 #include "runtime/python/python.h"
 
 namespace rimetree::python {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/core/solution_tiles.h"
+#include "runtime/core/node/solution_tiles.h"
 #include "runtime/evaluate/derivative_check.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"

@@ -1,8 +1,8 @@
 // Unknowns as one vector, gradients with respect to it, and the check of derivatives, for Python.
 #pragma once
 
-#include "runtime/core/forest.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/forest/forest.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/python/python.h"
 
 namespace rimetree::python {

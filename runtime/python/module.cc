@@ -1,8 +1,8 @@
 // rimetree._core: what the Python package stands on.
 #include "memory/devices.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/registry.h"
-#include "runtime/core/thread_limit.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/classes/registry.h"
+#include "runtime/core/threads/thread_limit.h"
 #include "runtime/device/device_tuner.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"

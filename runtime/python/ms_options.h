@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/request.h"
+#include "runtime/core/values/request.h"
 #include "runtime/ms/runs/tile_run.h"
 #include "runtime/ms/tiles/tile_reader.h"
 #include "runtime/python/python.h"

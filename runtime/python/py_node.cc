@@ -1,9 +1,9 @@
 #include "runtime/python/py_node.h"
 
+#include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
-#include "runtime/core/pull_back.h"
+#include "runtime/core/node/node.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 

@@ -1,7 +1,7 @@
 #include "runtime/python/python.h"
 
 #include "memory/device.h"
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 #include "runtime/ms/tables/error.h"
 #include "runtime/python/convert.h"
 

@@ -1,6 +1,6 @@
 #include "runtime/python/registry_functions.h"
 
-#include "runtime/core/registry.h"
+#include "runtime/core/classes/registry.h"
 #include "runtime/python/convert.h"
 
 namespace rimetree::python {

@@ -1,7 +1,7 @@
 // Reports of Solvers as Python objects.
 #pragma once
 
-#include "runtime/core/solve_report.h"
+#include "runtime/core/node/solve_report.h"
 #include "runtime/python/convert.h"
 
 namespace rimetree::python {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/core/forest_builder.h"
+#include "runtime/core/forest/forest_builder.h"
 #include "runtime/python/convert.h"
 
 namespace rimetree::python {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 #include "runtime/math/complex.h"
 
 namespace rimetree::rewrite {

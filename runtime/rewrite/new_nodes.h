@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 
 namespace rimetree::rewrite {
 

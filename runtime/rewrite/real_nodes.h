@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 
 namespace rimetree::rewrite {
 

@@ -1,5 +1,5 @@
 // Sums over sources as a tree has them: of a node that is a sum, its terms, each a product of phases, smearing, a shape
-// and matrices. Trees are read by what classes say of themselves (runtime/core/algebra.h).
+// and matrices. Trees are read by what classes say of themselves (runtime/core/classes/algebra.h).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 #include "runtime/rewrite/linear_forms.h"
 #include "runtime/rewrite/real_nodes.h"
 

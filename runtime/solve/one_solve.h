@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "runtime/fit/acceleration.h"
-#include "runtime/solve/assembly.h"
 #include "runtime/solve/convention.h"
-#include "runtime/solve/jones_source.h"
+#include "runtime/solve/equations/assembly.h"
+#include "runtime/solve/jones/jones_source.h"
 #include "runtime/solve/report.h"
 #include "runtime/solve/solve.h"
 

@@ -1,9 +1,9 @@
 // From the outcome of the fits to what a user is told.
 #pragma once
 
-#include "runtime/core/solve_report.h"
+#include "runtime/core/node/solve_report.h"
 #include "runtime/fit/levenberg_marquardt.h"
-#include "runtime/solve/assembly.h"
+#include "runtime/solve/equations/assembly.h"
 #include "runtime/solve/solve.h"
 
 namespace rimetree::solve {

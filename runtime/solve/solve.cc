@@ -4,11 +4,11 @@
 #include <chrono>
 #include <numeric>
 
-#include "runtime/solve/checks.h"
-#include "runtime/solve/complex_unknowns.h"
-#include "runtime/solve/generic_source.h"
-#include "runtime/solve/jones_source.h"
+#include "runtime/solve/equations/generic_source.h"
+#include "runtime/solve/jones/jones_source.h"
 #include "runtime/solve/one_solve.h"
+#include "runtime/solve/problem/checks.h"
+#include "runtime/solve/problem/complex_unknowns.h"
 
 namespace rimetree::solve {
 

@@ -1,7 +1,7 @@
 // The loop of a Solver: evaluate, make normal equations, step, until every group of connected unknowns has ended.
 #pragma once
 
-#include "runtime/core/solver_node.h"
+#include "runtime/core/node/solver_node.h"
 #include "runtime/evaluate/evaluator.h"
 #include "runtime/fit/levenberg_marquardt.h"
 #include "runtime/math/error_model.h"

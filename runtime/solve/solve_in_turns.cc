@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "runtime/solve/checks.h"
 #include "runtime/solve/one_solve.h"
+#include "runtime/solve/problem/checks.h"
 
 namespace rimetree::solve {
 

@@ -15,7 +15,7 @@
 
 #include "nodes/psv/delay/delay.h"
 #include "nodes/psv/kernel.h"
-#include "runtime/core/largest_error.h"
+#include "runtime/core/values/largest_error.h"
 #include "runtime/python/multiply_add_peak.h"
 #include "tests/support/psv_case.h"
 

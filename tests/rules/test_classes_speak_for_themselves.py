@@ -27,7 +27,7 @@ def test_there_is_something_to_check():
 
 
 def test_runtime_names_no_class():
-    """It goes by Algebra (runtime/core/algebra.h) and Capabilities (runtime/core/capabilities.h)."""
+    """It goes by Algebra (runtime/core/classes/algebra.h) and Capabilities (runtime/core/node/capabilities.h)."""
     classes = class_names() - COLUMNS
     bad = []
     for path in RUNTIME:
@@ -43,13 +43,13 @@ def test_a_comparison_would_be_found():
 
 
 def test_node_is_small():
-    text = code(ROOT / "runtime/core/node.h")
+    text = code(ROOT / "runtime/core/node/node.h")
     (node,) = re.findall(r"\nclass Node \{(.*?)\n\};", text, re.DOTALL)
     assert 3 < len(re.findall(r"\bvirtual\b", node)) <= MOST_VIRTUALS
 
 
 def test_nodes_do_not_change_while_they_are_used():
-    """What is kept for a batch belongs to its BatchKernel (runtime/core/batch_kernel.h). Locks are no state."""
+    """What is kept for a batch belongs to its BatchKernel (runtime/core/node/batch_kernel.h). Locks are no state."""
     mutable = re.compile(r"^\s*mutable (?!std::mutex )[^\n]*", re.MULTILINE)
     paths = [*NODES, *RUNTIME]
     assert not [f"{path.relative_to(ROOT)}: {line}" for path in paths for line in mutable.findall(code(path))]

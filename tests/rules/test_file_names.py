@@ -66,4 +66,4 @@ def test_dead_names_would_be_found():
         "gone.cc",
     ]
     assert not exists("runtime/core/no_such.h")
-    assert exists("core/node.h")
+    assert exists("node/node.h")

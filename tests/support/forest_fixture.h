@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/pull_back.h"
-#include "runtime/core/registry.h"
+#include "runtime/core/classes/registry.h"
+#include "runtime/core/values/pull_back.h"
 #include "runtime/evaluate/evaluator.h"
 #include "tests/support/project_plugins.h"
 

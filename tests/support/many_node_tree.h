@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/forest.h"
+#include "runtime/core/forest/forest.h"
 
 namespace rimetree::testing {
 

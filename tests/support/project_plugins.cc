@@ -1,6 +1,6 @@
 #include "tests/support/project_plugins.h"
 
-#include "runtime/core/registry.h"
+#include "runtime/core/classes/registry.h"
 
 namespace rimetree::test {
 

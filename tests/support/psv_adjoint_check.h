@@ -10,7 +10,7 @@
 #include <random>
 
 #include "nodes/psv/adjoint/adjoint.h"
-#include "runtime/core/largest_error.h"
+#include "runtime/core/values/largest_error.h"
 #include "tests/support/psv_adjoint_oracle.h"
 #include "tests/support/psv_combinations.h"
 

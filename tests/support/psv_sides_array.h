@@ -11,7 +11,7 @@
 #include "nodes/psv/matrix/sides_plan.h"
 #include "nodes/psv/matrix/sides_solve.h"
 #include "nodes/psv/reference.h"
-#include "runtime/core/largest_error.h"
+#include "runtime/core/values/largest_error.h"
 
 namespace rimetree::testing::sides {
 

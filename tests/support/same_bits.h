@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/core/result.h"
+#include "runtime/core/values/result.h"
 
 namespace rimetree::test {
 

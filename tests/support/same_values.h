@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/core/largest_error.h"
+#include "runtime/core/values/largest_error.h"
 #include "tests/support/forest_fixture.h"
 
 namespace rimetree::test {

@@ -1,8 +1,8 @@
 // A small time-slot group of data in which every number tells where it comes from.
 #pragma once
 
-#include "runtime/core/cells.h"
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/cells.h"
+#include "runtime/core/cells/tile.h"
 
 namespace rimetree::test {
 

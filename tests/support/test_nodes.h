@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/forest.h"
-#include "runtime/core/registry.h"
+#include "runtime/core/classes/registry.h"
+#include "runtime/core/forest/forest.h"
 #include "runtime/evaluate/evaluator.h"
 
 namespace rimetree::test {

@@ -3,7 +3,7 @@
 
 #include "nodes/correlator/device/codes.h"
 #include "nodes/correlator/sample_view.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/threads/thread_pool.h"
 
 namespace rimetree::correlator {
 

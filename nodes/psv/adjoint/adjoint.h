@@ -12,7 +12,7 @@
 #pragma once
 
 #include "nodes/psv/summed.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/threads/thread_pool.h"
 
 namespace rimetree::psv::adjoint {
 

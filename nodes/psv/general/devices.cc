@@ -4,7 +4,7 @@
 
 #include "nodes/psv/general/cell_problem.h"
 #include "runtime/core/fingerprint.h"
-#include "runtime/core/node.h"
+#include "runtime/core/node/node.h"
 #include "runtime/device/cell_launch.h"
 #include "runtime/device/device_batch.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "nodes/psv/kernel.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/threads/thread_pool.h"
 #include "runtime/math/jones.h"
 
 namespace rimetree::psv::pipeline {

@@ -13,7 +13,7 @@
 #include "nodes/psv/pipeline/arrays.h"
 #include "nodes/psv/pipeline/chunks.h"
 #include "nodes/psv/pipeline/device_target.h"
-#include "runtime/core/thread_pool.h"
+#include "runtime/core/threads/thread_pool.h"
 #include "runtime/device/device_context.h"
 
 namespace rimetree::psv::pipeline {

@@ -4,7 +4,7 @@
 
 #include "nodes/psv/pipeline/pipeline.h"
 #include "nodes/psv/planner/planner.h"
-#include "runtime/core/node.h"
+#include "runtime/core/node/node.h"
 
 namespace rimetree::psv::planner {
 using namespace pipeline;

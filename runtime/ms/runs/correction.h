@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/thread_pool.h"
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/tile.h"
+#include "runtime/core/threads/thread_pool.h"
 #include "runtime/math/complex.h"
 
 namespace rimetree::ms {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "runtime/core/error.h"
-#include "runtime/core/solver_node.h"
+#include "runtime/core/node/solver_node.h"
 #include "runtime/ms/tiles/tile_request.h"
 
 namespace rimetree::ms {

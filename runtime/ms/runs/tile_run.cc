@@ -4,7 +4,7 @@
 #include <array>
 #include <future>
 
-#include "runtime/core/stopwatch.h"
+#include "runtime/core/threads/stopwatch.h"
 
 namespace rimetree::ms {
 

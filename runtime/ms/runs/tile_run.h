@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/cancellation.h"
+#include "runtime/core/threads/cancellation.h"
 #include "runtime/ms/set/measurement_set.h"
 #include "runtime/ms/tiles/tile_reader.h"
 #include "runtime/ms/tiles/tile_writer.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/tile.h"
 
 namespace rimetree::ms {
 

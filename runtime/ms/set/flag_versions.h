@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/core/cancellation.h"
+#include "runtime/core/threads/cancellation.h"
 
 namespace rimetree::ms {
 

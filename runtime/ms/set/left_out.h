@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/tile.h"
 
 namespace rimetree::ms {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/cancellation.h"
+#include "runtime/core/threads/cancellation.h"
 #include "runtime/ms/set/left_out.h"
 #include "runtime/ms/set/row_index.h"
 #include "runtime/ms/set/spare_arrays.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/tile.h"
 #include "runtime/ms/set/row_index.h"
 
 namespace rimetree::ms {

@@ -1,7 +1,7 @@
 // Visibilities turned to another phase centre: for trees that solve or look, not for those that write.
 #pragma once
 
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/tile.h"
 
 namespace rimetree::ms {
 

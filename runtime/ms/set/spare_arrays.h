@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/tile.h"
 
 namespace rimetree::ms {
 

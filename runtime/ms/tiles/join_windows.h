@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/tile.h"
 #include "runtime/ms/set/tile_plan.h"
 #include "runtime/ms/tiles/tile_reader.h"
 

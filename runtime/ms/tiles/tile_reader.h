@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/tile.h"
 #include "runtime/ms/set/measurement_set.h"
 #include "runtime/ms/set/tile_plan.h"
 #include "runtime/ms/tiles/channel_choice.h"

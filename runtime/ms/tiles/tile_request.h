@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/forest.h"
-#include "runtime/core/request.h"
+#include "runtime/core/forest/forest.h"
+#include "runtime/core/values/request.h"
 #include "runtime/ms/tiles/tile_reader.h"
 
 namespace rimetree::ms {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/core/tile.h"
+#include "runtime/core/cells/tile.h"
 #include "runtime/ms/set/measurement_set.h"
 #include "runtime/ms/set/progress_journal.h"
 

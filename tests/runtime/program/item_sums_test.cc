@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "runtime/core/cell_loop.h"
+#include "runtime/core/cells/cell_loop.h"
 #include "runtime/program/program.h"
 #include "tests/runtime/program/random_formula.h"
 

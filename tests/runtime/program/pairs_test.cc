@@ -9,7 +9,7 @@
 #include <optional>
 #include <random>
 
-#include "runtime/core/cell_loop.h"
+#include "runtime/core/cells/cell_loop.h"
 #include "runtime/program/recording.h"
 
 namespace rimetree::program {

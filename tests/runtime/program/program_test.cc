@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "runtime/core/cell_loop.h"
+#include "runtime/core/cells/cell_loop.h"
 #include "tests/runtime/program/random_formula.h"
 
 namespace rimetree::program {

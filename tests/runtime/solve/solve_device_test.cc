@@ -1,6 +1,6 @@
 // Solver on devices: forests whose Jones matrices are solved for, on the devices that RIMETREE_DEVICE names, or on a
 // simulated one, held to the same forests on the host; and what a fit copies, byte by byte.
-#include "runtime/solve/sums_job.h"
+#include "runtime/solve/sums/sums_job.h"
 #include "tests/support/chosen_device.h"
 #include "tests/support/gain_scene.h"
 

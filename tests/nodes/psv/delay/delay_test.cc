@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "runtime/core/largest_error.h"
+#include "runtime/core/values/largest_error.h"
 #include "tests/support/instruction_sets.h"
 #include "tests/support/psv_case.h"
 

@@ -1,7 +1,7 @@
 // Classes of a plugin that say what they are in algebra, and one that computes the same and does not: for the tests of
 // those who read trees as formulae (tests/runtime/solve).
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

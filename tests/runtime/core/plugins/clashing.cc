@@ -1,6 +1,6 @@
 // A plugin with a class whose name another one has already, and one of its own.
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/node/node.h"
 
 namespace rimetree {
 

@@ -1,6 +1,6 @@
 // A plugin as it should be: one class, and something to say about itself.
-#include "runtime/core/node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/node/node.h"
 
 namespace rimetree {
 

@@ -1,5 +1,5 @@
 // A plugin that was built against another version of the interface: nothing of it may be used but the version.
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace {
 std::vector<rimetree::NodeClass>& not_to_be_called() { std::terminate(); }

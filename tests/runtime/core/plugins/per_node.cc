@@ -1,6 +1,6 @@
 // A plugin's class whose nodes differ in what its body knows: one batch, and yet to each its own.
 #include "runtime/cell/cell_node.h"
-#include "runtime/core/plugin_api.h"
+#include "runtime/core/classes/plugin_api.h"
 
 namespace rimetree {
 

@@ -1,7 +1,0 @@
-#include "runtime/core/solver_node.h"
-
-namespace rimetree {
-
-SolverNode::~SolverNode() = default;  // here, so that all libraries know one and the same class
-
-}  // namespace rimetree

@@ -1,0 +1,23 @@
+#include "runtime/core/values/tensor_shape.h"
+
+#include "runtime/core/error.h"
+
+namespace rimetree {
+
+TensorShape::TensorShape(std::initializer_list<std::int32_t> extents) {
+  for (const auto length : extents) append(length);
+}
+
+void TensorShape::append(std::int32_t length) {
+  if (rank == kMaxRank) throw ShapeError("a tensor has at most " + std::to_string(kMaxRank) + " dimensions");
+  if (length < 0) throw ShapeError("a tensor dimension is negative");
+  extent[rank++] = length;
+}
+
+std::string to_string(const TensorShape& shape) {
+  std::string text = "[";
+  for (int i = 0; i < shape.rank; ++i) text += (i ? "," : "") + std::to_string(shape.extent[i]);
+  return text + "]";
+}
+
+}  // namespace rimetree

@@ -1,0 +1,61 @@
+// What steps of the unknowns do to the products of Jones terms, whatever the data say of these.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/solve/jones/jones_source.h"
+
+namespace rimetree::solve {
+
+namespace {
+
+using Matrix = std::array<Complex<double>, 4>;
+
+/// The real part of the scalar product.
+double dot(const Matrix& a, const Matrix& b) {
+  double sum = 0;
+  for (std::size_t e = 0; e < 4; ++e) sum += a[e].re * b[e].re + a[e].im * b[e].im;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<std::vector<ProductOnBlock>> JonesSource::products() const {
+  std::vector<std::vector<ProductOnBlock>> found(problem_.n_group());
+  constexpr std::size_t kNone = ~std::size_t{0};
+  std::vector<std::size_t> last(products_.different().size(), kNone);  // the block where a product was seen last
+  for (std::size_t block = 0; block < problem_.n_block(); ++block)
+    for (std::uint32_t e = 0; e < products_.n_equation(); ++e) {
+      const Item item = item_of(e, block);
+      if (!sums_.has_data[e] || products_.n_basis(e) == 0 || sums_.n_equation(item) == 0) continue;
+      const std::int32_t group = problem_.group_of(item);
+      if (group < 0) continue;
+      // Products are those of an antenna, so that many baselines have the same.
+      for (const auto& term : products_.sides(e))
+        for (const std::uint32_t product : term) {
+          if (std::exchange(last[product], block) == block) continue;
+          found[static_cast<std::size_t>(group)].push_back({product, static_cast<std::uint32_t>(block)});
+        }
+    }
+  return found;
+}
+
+void JonesSource::changes_of(ProductOnBlock of, Contribution& changes) const {
+  const JonesProduct product = products_.product(products_.different()[of.product], item_of(0, of.block));
+  const double size = dot(product.value, product.value);
+  if (!(size > 0)) return changes.reset(0);  // or NaN
+  std::vector<std::uint32_t> unknowns;
+  for (const auto& [unknown, slope] : product.derivatives) unknowns.push_back(unknown);
+  std::sort(unknowns.begin(), unknowns.end());
+  unknowns.erase(std::unique(unknowns.begin(), unknowns.end()), unknowns.end());  // one may be of two factors
+  changes.reset(unknowns.size());
+  changes.unknowns = unknowns;
+  const auto place = [&](std::uint32_t unknown) {
+    return static_cast<std::size_t>(std::lower_bound(unknowns.begin(), unknowns.end(), unknown) - unknowns.begin());
+  };
+  for (const auto& [one, one_slope] : product.derivatives)
+    for (const auto& [other, other_slope] : product.derivatives)
+      if (place(one) >= place(other))
+        changes.equations.at(place(one), place(other)) += dot(one_slope, other_slope) / size;
+}
+
+}  // namespace rimetree::solve
