@@ -10,6 +10,7 @@
 // over. Flags: flag_bit where FLAG or FLAG_ROW is set, the row is absent, or the correlation is. Missing if the group
 // has no row of the baseline. Derivative: none. MeqTrees: Spigot.
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/core/classes/ms_baseline.h"
 #include "runtime/core/classes/plugin_api.h"
@@ -96,7 +97,9 @@ class Spigot final : public Node {
     const std::vector<double>& width_s = evaluation.cells().require(Axis::time).width;
     for (std::size_t t = 0; t < tile.n_time(); ++t) {
       const std::size_t row = baseline * tile.n_time() + t;
-      const double scale = width_s[t] > 0 ? tile.exposure_s[row] / width_s[t] : 1;
+      const double exposure_s = tile.exposure_s[row];
+      // What was averaged over nobody knows how long has no rate, however wide the cell is.
+      const double scale = width_s[t] > 0 || !std::isfinite(exposure_s) ? exposure_s / width_s[t] : 1;
       for (std::size_t i = 0; i < 3; ++i) {
         value.real()[i * tile.n_time() + t] = tile.uvw_m[3 * row + i];
         if (rates_) value.real()[(3 + i) * tile.n_time() + t] = tile.uvw_rate_m_s[3 * row + i] * scale;

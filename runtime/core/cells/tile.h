@@ -29,7 +29,7 @@ struct Tile {
 
   std::vector<Baseline> baselines;       ///< sorted, unique
   std::vector<double> time_s;            ///< [time] centres, MJD in seconds (UTC), ascending
-  std::vector<double> interval_s;        ///< [time] width of the cell: the largest EXPOSURE of its rows
+  std::vector<double> interval_s;        ///< [time] width of the cell: the largest finite EXPOSURE of its rows
   std::vector<double> frequency_hz;      ///< [channel] in the order of the Measurement Set
   std::vector<double> channel_width_hz;  ///< [channel] always positive
   std::vector<int> correlation_type;     ///< [correlation] casacore Stokes numbers (5-8 RR..LL, 9-12 XX..YY, 1-4 IQUV)

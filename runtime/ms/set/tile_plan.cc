@@ -1,6 +1,7 @@
 #include "runtime/ms/set/tile_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -163,7 +164,8 @@ void append_slot(const RowIndex& index, const std::vector<Placed>& placed, std::
   double sum_s = 0, interval_s = 0;
   for (std::size_t i = begin; i < end; ++i) {
     sum_s += index.time_s[placed[i].row] - first_s;
-    interval_s = std::max(interval_s, index.exposure_s[placed[i].row]);
+    if (const double exposure_s = index.exposure_s[placed[i].row]; std::isfinite(exposure_s))
+      interval_s = std::max(interval_s, exposure_s);
     plan->row_order.push_back(placed[i].row);
   }
   plan->slot_time_s.push_back(first_s + sum_s / static_cast<double>(end - begin));

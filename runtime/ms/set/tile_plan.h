@@ -63,7 +63,7 @@ struct TilePlan {
 
   // Time slots of all tiles; those of one tile are adjacent.
   std::vector<double> slot_time_s;      ///< [slot] mean TIME of its rows
-  std::vector<double> slot_interval_s;  ///< [slot] largest EXPOSURE of its rows
+  std::vector<double> slot_interval_s;  ///< [slot] largest finite EXPOSURE of its rows
   std::vector<std::size_t> slot_begin;  ///< [slot + 1] where its rows begin in row_order
   std::vector<std::int64_t> row_order;  ///< rows by slot, then baseline
 };

@@ -72,6 +72,18 @@ def test_exposures_that_are_no_numbers(command, made, patched):
     assert "63 rows have an EXPOSURE that is not a number" in done.stdout and "1 warning:" in done.stdout
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_nothing_is_predicted_where_exposures_are_no_numbers(command, made, tmp_path, patched, value):
+    """What was predicted where that was so in all rows of a time slot was not smeared in time, and looked all right."""
+    rt.sky.write(SKY, tmp_path / "a.skymodel")
+    patched(made, 20.0, value)
+    words = ("simulate", made, "--sky", tmp_path / "a.skymodel", "--column", "DATA")
+    command(*words)
+    assert all(np.isnan(tile["columns"]["DATA"][..., [0, 3]]).all() for tile in rt.ms.tiles(made, ["DATA"]))
+    command(*words, "--no-smearing")
+    assert all(np.isfinite(tile["columns"]["DATA"]).all() for tile in rt.ms.tiles(made, ["DATA"]))
+
+
 @pytest.mark.parametrize("value, said", [(0.0, "EXPOSURE is 0 s or negative in all rows"), (np.nan, "63 rows have")])
 def test_exposures_that_smear_nothing_are_named_by_whatever_predicts(command, made, tmp_path, patched, value, said):
     """`inspect-ms` alone had named them."""
