@@ -2,14 +2,15 @@
 
 #include <nvrtc.h>
 
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "memory/optional_library.h"
+#include "runtime/core/environment.h"
 #include "runtime/device/recorded_source.h"
 
 namespace rimetree {
@@ -65,9 +66,9 @@ struct Known {
 };
 
 double worth_compiling() {
-  const char* said = std::getenv("RIMETREE_COMPILE");
-  if (said == nullptr || *said == '\0') return kWorthCompiling;
-  return *said == '0' ? std::numeric_limits<double>::infinity() : 0;
+  const std::optional<bool> said = yes_or_no("RIMETREE_COMPILE");
+  if (!said) return kWorthCompiling;
+  return *said ? 0 : std::numeric_limits<double>::infinity();
 }
 
 cudaKernel_t load(const std::vector<char>& code) {

@@ -2,37 +2,23 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
-#include "runtime/core/error.h"
+#include "runtime/core/environment.h"
 #include "runtime/core/fingerprint.h"
 
 namespace rimetree {
-
-namespace {
-
-/// What an environment variable says, 1 or 0; throws Error for anything else, which might mean either.
-bool says(const char* variable, bool otherwise) {
-  const char* value = std::getenv(variable);
-  if (value == nullptr || *value == '\0') return otherwise;
-  const bool yes = std::strcmp(value, "1") == 0;
-  if (!yes && std::strcmp(value, "0") != 0)
-    throw Error(std::string("the environment variable ") + variable + " is \"" + value + "\"; expected 1 or 0");
-  return yes;
-}
-
-}  // namespace
 
 EvaluatedForest::EvaluatedForest(std::shared_ptr<Forest> written, Choice choice, Warnings& notes)
     : written_(std::move(written)), choice_(choice), notes_(notes) {
   make_plan();
 }
 
-bool EvaluatedForest::is_as_written() const { return choice_.as_written.value_or(says("RIMETREE_AS_WRITTEN", false)); }
+bool EvaluatedForest::is_as_written() const {
+  return choice_.as_written.value_or(yes_or_no("RIMETREE_AS_WRITTEN").value_or(false));
+}
 
-bool EvaluatedForest::fuses() const { return choice_.fuse.value_or(says("RIMETREE_FUSE", true)); }
+bool EvaluatedForest::fuses() const { return choice_.fuse.value_or(yes_or_no("RIMETREE_FUSE").value_or(true)); }
 
 void EvaluatedForest::make_plan() {
   fusion_ = nullptr;
