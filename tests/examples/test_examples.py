@@ -87,7 +87,7 @@ def test_infer_sky():
 
 def test_plugin(tmp_path):
     rimetree_dir = run("-m", "rimetree.cmake_dir").strip()
-    if not (Path(rimetree_dir).parent / "include" / "runtime" / "plugin_api.h").exists():
+    if not (Path(rimetree_dir).parent / "include").is_dir():
         pytest.skip("needs an installed RimeTree: this one runs from its source folder")
     build = tmp_path / "build"
     for command in (

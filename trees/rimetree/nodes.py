@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import keyword
+import sys
 import textwrap
 
 import numpy as np
@@ -73,15 +75,40 @@ def PyNode(  # noqa: N802
 _WRITTEN = {"PyNode": PyNode}
 
 
-def refresh() -> None:
-    """Make functions for node classes registered since the last call."""
+def refresh() -> dict[str, str]:
+    """Make functions for node classes registered since the last call; which of all classes have none, and why."""
+    left_out, taken = {}, {*globals(), *dir(sys.modules[__package__])} - {*_WRITTEN}
     for info in _core.node_classes():
-        if info["name"] in _functions:
+        name = info["name"]
+        if name in _functions:
             continue
-        _functions[info["name"]] = _make_function(info)
-        if info["name"] not in _WRITTEN:
-            globals()[info["name"]] = _functions[info["name"]]
-            __all__.append(info["name"])
+        if problem := _problem_of(info, taken):
+            left_out[name] = problem
+            continue
+        _functions[name] = _make_function(info)
+        if name not in _WRITTEN:
+            globals()[name] = _functions[name]
+            __all__.append(name)
+    return left_out
+
+
+def _problem_of(info: dict, taken: set[str]) -> str:
+    """Why no script could write a node class; empty if it can."""
+    if not _is_word(info["name"]):
+        return "its name is no word that Python takes"
+    if info["name"] in taken:
+        return "rimetree has something else of this name"
+    words = [child["label"] for child in info["children"]] + [field["name"] for field in info["state"]]
+    for i, word in enumerate(words):
+        if not _is_word(word):
+            return f"{word!r} is the name of a child or state field, but no word that Python takes"
+        if word in words[:i] or word == "origin":
+            return f"the name {word!r} of a child or state field is taken"
+    return ""
+
+
+def _is_word(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)
 
 
 def class_infos() -> list[dict]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import _core, nodes
@@ -30,15 +30,20 @@ class Plugin:
 def load_plugin(path: str | os.PathLike) -> Plugin:
     """Load a shared library of node classes; they appear as functions of `rimetree`.
 
-    A class whose name is taken is left out, with a warning. Raises `Error` if there is no such file, if it is not a
-    RimeTree plugin, or if it was built for another ABI version.
+    A class whose name is taken, or that no script could write since names are no words of Python, is left out, with a
+    warning. Raises `Error` if there is no such file, if it is not a RimeTree plugin, or if it was built for another ABI
+    version.
     """
     plugin = Plugin(**_core.load_plugin(os.fspath(path)))
-    nodes.refresh()  # the functions are made from what is registered now
+    problems = nodes.refresh()  # the functions are made from what is registered now
+    for name in plugin.classes:
+        if name in problems:
+            warnings.warn(f"plugin {plugin.name!r}: node class {name!r} was left out: {problems[name]}", stacklevel=3)
+    plugin = replace(plugin, classes=[name for name in plugin.classes if name not in problems])
     if plugin.clashes:
         warnings.warn(
             f"plugin {plugin.name!r}: node classes {', '.join(plugin.clashes)} exist already and were left out",
-            stacklevel=2,
+            stacklevel=3,
         )
     return plugin
 
