@@ -26,10 +26,22 @@ struct Rotation {
   double c2t[3][3];
 };
 
+/// Seconds of the day that begins at a Julian date: one more if a leap second ends it.
+double length_of_day_s(double date) {
+  double tai_utc_s[2] = {0, 0}, fraction = 0;
+  for (int next = 0; next < 2; ++next) {
+    int year = 0, month = 0, day = 0;
+    if (eraJd2cal(date, next, &year, &month, &day, &fraction) < 0) return 86400;
+    if (eraDat(year, month, day, 0, &tai_utc_s[next]) < 0) return 86400;
+  }
+  return 86400 + std::round(tai_utc_s[1] - tai_utc_s[0]);  // the drift of UTC before 1972 is milliseconds
+}
+
 Rotation celestial_to_terrestrial(double utc_s, double dut1_s) {
-  // Two-part Julian dates: whole days, and the fraction with full precision.
+  // Two-part Julian dates: whole days, and the fraction with full precision, which for ERFA is that of the day's own
+  // length, whereas times of Measurement Sets count 86400 s for each day before.
   const double day = std::floor(utc_s / 86400);
-  const double utc1 = 2400000.5 + day, utc2 = (utc_s - day * 86400) / 86400;
+  const double utc1 = 2400000.5 + day, utc2 = (utc_s - day * 86400) / length_of_day_s(utc1);
   double tai1 = 0, tai2 = 0, tt1 = 0, tt2 = 0, ut11 = 0, ut12 = 0;
   if (eraUtctai(utc1, utc2, &tai1, &tai2) < 0 || eraTaitt(tai1, tai2, &tt1, &tt2) < 0 ||
       eraUtcut1(utc1, utc2, dut1_s, &ut11, &ut12) < 0)

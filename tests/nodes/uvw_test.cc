@@ -34,6 +34,14 @@ TEST(UvwNode, AgreesWithAstropy) {
   }
 }
 
+/// The last day of 2016 had 86401 s. Measurement Sets count its seconds as those of other days; ERFA takes fractions of
+/// its length, by which coordinates were off by up to a second's turn. Expected: as above, of 2016-12-31T18:00:00.
+TEST(UvwNode, AgreesWithAstropyOnADayWithALeapSecond) {
+  const ResultPtr x = station(57753.75, -0.407, {-6000, 7000, 4000}, false);
+  const double expected_m[] = {8772.91462521, 4871.77325061, 549.35814672};
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(value_at(x->value, i).re, expected_m[i], 1e-4);
+}
+
 TEST(UvwNode, RatesAreTheChangeOfTheCoordinates) {
   const double day = 1.0 / 86400;
   const ResultPtr before = station(60310.25 - day, 0, {-6000, 7000, 4000}),

@@ -21,7 +21,7 @@ from .cells import spacings_of
 from .machine import size_text
 from .make_ms_scans import Scan, fields_of
 from .telescopes import Telescope
-from .utc import dut1, parse_utc
+from .utc import dut1, parse_utc, with_dut1
 
 # Of the sidereal day (IERS Conventions 2010, table 1.1).
 _EARTH_ROTATION_RAD_S = 7.292115e-5
@@ -156,12 +156,17 @@ def create(
 
     duration_s = sum(scan.duration_s for scan in scans)
     begin_s = _begin(array, scans[0].centre, duration_s, start, start_mjd_s, start_hour_angle_rad)
-    dut1_s = dut1(begin_s + duration_s / 2)
+    middle_s = begin_s + duration_s / 2
+    dut1_s = dut1(middle_s)
     time_s = begin_s + (np.arange(n_time) + 0.5) * integration_s
-    own = list(zip(scans, np.split(time_s, np.cumsum(slots)[:-1]), strict=True))
-    antenna_uvw_m = np.concatenate([antenna_uvw(array, scan.centre, times, dut1_s, frame) for scan, times in own])
+    own = [
+        (scan.centre, *part)
+        for scan, times in zip(scans, np.split(time_s, np.cumsum(slots)[:-1]), strict=True)
+        for part in with_dut1(times, middle_s, dut1_s)
+    ]
+    antenna_uvw_m = np.concatenate([antenna_uvw(array, *one, frame) for one in own])
     uvw_m = antenna_uvw_m[:, first] - antenna_uvw_m[:, second]
-    above = [_horizontal(array, scan.centre, times, dut1_s) for scan, times in own]
+    above = [_horizontal(array, *one) for one in own]
     elevation, hour_angle = (np.concatenate([one[i] for one in above]) for i in (0, 1))
     _warn_of_horizon(elevation)
     description = {
