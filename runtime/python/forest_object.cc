@@ -5,6 +5,7 @@
 
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
+#include "runtime/python/py_node.h"
 #include "runtime/python/solve_reports.h"
 #include "runtime/python/tree_reader.h"
 
@@ -15,6 +16,7 @@ namespace {
 PyTypeObject* forest_type = nullptr;
 
 struct Contents {
+  UsedObjects used;
   std::shared_ptr<Forest> forest;
   std::unique_ptr<Evaluator> evaluator;
   bool in_use = false;  // guarded by the GIL
@@ -25,10 +27,18 @@ struct ForestObject {
 
 Contents& contents_of(PyObject* self) { return reinterpret_cast<ForestObject*>(self)->contents; }
 
+/// Cycles are cut elsewhere: whatever has a forest and is used by its nodes is an object of Python's own.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  for (const auto& [number, object] : contents_of(self).used) Py_VISIT(object->get());
+  return 0;
+}
+
 void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   contents_of(self).~Contents();
   PyTypeObject* type = Py_TYPE(self);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
@@ -91,6 +101,7 @@ PyObject* evaluate(PyObject* self, PyObject* arguments) {
     for (const std::string& name : strings_of(names)) roots.push_back(contents.forest->find(name));
     std::vector<ResultPtr> results;
     const EvaluatorInUse evaluator(self);
+    evaluator->solves().reports.clear();  // of Solvers that ran before, and whose reports nobody took
     Cancellation cancellation = interruptible();
     {
       const WithoutGil without;
@@ -108,6 +119,7 @@ PyObject* set_state(PyObject* self, PyObject* arguments) {
     Forest& forest = *contents_of(self).forest;
     const int index = forest.find(string_of(name));
     const auto before = forest.node(index).state().values();
+    const MakesNodesOf makes(contents_of(self).used);
     forest.set_state(index, state_of(fields));
     try {
       evaluator->review(index);
@@ -317,11 +329,12 @@ PyMethodDef methods[] = {
 
 Ref make_forest_type() {
   static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                                 {Py_tp_methods, methods},
                                 {Py_tp_doc, const_cast<char*>("A forest and its evaluator.")},
                                 {0, nullptr}};
   static PyType_Spec spec{"rimetree._core.Forest", sizeof(ForestObject), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_GC, slots};
   Ref type = check(PyType_FromSpec(&spec));
   forest_type = reinterpret_cast<PyTypeObject*>(type.get());
   return type;
@@ -336,14 +349,17 @@ PyObject* build_forest(PyObject*, PyObject* arguments) {
     if (!PyArg_ParseTuple(arguments, "O!O!iKUO", &PyDict_Type, &definitions, &PyDict_Type, &child_names, &threads,
                           &memory_budget, &device, &as_written))
       throw PythonError();
+    UsedObjects used;
+    const MakesNodesOf makes(used);
     auto forest = TreeReader(definitions, child_names).build();
     EvaluatorOptions options{threads, memory_budget, {string_of(device), 0}};
     if (as_written != Py_None) options.as_written = as_written == Py_True;
     auto evaluator = std::make_unique<Evaluator>(forest, options);
     evaluator->review();
-    auto* object = PyObject_New(ForestObject, forest_type);
+    auto* object = PyObject_GC_New(ForestObject, forest_type);
     if (object == nullptr) throw PythonError();
-    new (&object->contents) Contents{std::move(forest), std::move(evaluator), false};
+    new (&object->contents) Contents{std::move(used), std::move(forest), std::move(evaluator), false};
+    PyObject_GC_Track(object);
     return Ref(reinterpret_cast<PyObject*>(object));
   });
 }

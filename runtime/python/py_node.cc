@@ -11,9 +11,26 @@ namespace rimetree::python {
 
 namespace {
 
-PyObject* call_function = nullptr;    // owned; see set_py_node_calls
-PyObject* pull_function = nullptr;    // the same
-PyObject* registered_list = nullptr;  // owned list of the objects; an index is an object's number
+PyObject* call_function = nullptr;      // owned; see set_py_node_calls
+PyObject* pull_function = nullptr;      // the same
+PyObject* find_function = nullptr;      // the same
+UsedObjects* used_by_forest = nullptr;  // of the forest that is made; guarded by the GIL
+
+/// The object that a number refers to. Throws StateError where nobody has it any more.
+std::shared_ptr<const UsedObject> object_of(std::int64_t number) {
+  const WithGil gil;
+  if (used_by_forest != nullptr)
+    if (const auto known = used_by_forest->find(number); known != used_by_forest->end()) return known->second;
+  const Ref arguments = tuple(integer(number));
+  Ref found(PyObject_CallObject(find_function, arguments.get()));
+  if (!found) {
+    PyErr_Clear();
+    throw StateError("state field \"object\" is " + std::to_string(number) + ", which is the number of no function");
+  }
+  auto object = std::make_shared<const UsedObject>(std::move(found));
+  if (used_by_forest != nullptr) used_by_forest->emplace(number, object);
+  return object;
+}
 
 Ref cells_to_python(const Cells& cells) {
   Ref list = check(PyList_New(0));
@@ -56,7 +73,7 @@ Ref array_or_none(const Vells* vells) { return vells == nullptr ? none() : make_
 
 class PyNode final : public Node {
  public:
-  explicit PyNode(const State& state) : Node(state) {
+  explicit PyNode(const State& state) : Node(state), object_(object_of(state.integer("object"))) {
     for (const auto length : state.integers("dims")) dims_.append(static_cast<std::int32_t>(length));
     for (const std::string& name : state.text_list("depends_on")) {
       if (name == "domain")
@@ -129,13 +146,6 @@ class PyNode final : public Node {
     }
   }
 
-  /// What the node's number stands for, borrowed.
-  PyObject* object() const {
-    PyObject* object = PyList_GetItem(registered_list, state().integer("object"));
-    if (object == nullptr) throw PythonError();
-    return object;
-  }
-
   void call_pull_back(PullBack& pull) const {
     const auto& children = pull.inputs.children();
     std::vector<std::int64_t> wanted;
@@ -144,7 +154,7 @@ class PyNode final : public Node {
     const Ref flags = list_of(wanted, [](std::int64_t want) { return boolean(want != 0); });
     const Ref cells = cells_to_python(pull.inputs.cells());
     const Ref adjoint = make_array(pull.adjoint);
-    const Ref arguments = tuple(Ref::borrowed(object()), Ref::borrowed(cells.get()), Ref::borrowed(values.get()),
+    const Ref arguments = tuple(Ref::borrowed(object_->get()), Ref::borrowed(cells.get()), Ref::borrowed(values.get()),
                                 Ref::borrowed(flags.get()), Ref::borrowed(adjoint.get()),
                                 integer(static_cast<std::int64_t>(pull.inputs.node.dims().rank)));
     const Ref adjoints = check(PyObject_CallObject(pull_function, arguments.get()));
@@ -155,7 +165,6 @@ class PyNode final : public Node {
   }
 
   void call(Evaluation& evaluation) const {
-    PyObject* object = this->object();
     const auto& children = evaluation.children();
     const auto run = [&](const ParameterId* parameter) {
       const Ref values = list_of(children, [](const Result* child) { return make_array(child->value); });
@@ -164,7 +173,7 @@ class PyNode final : public Node {
       });
       const Ref cells = cells_to_python(evaluation.cells());
       const Ref arguments =
-          tuple(Ref::borrowed(object), Ref::borrowed(cells.get()), Ref::borrowed(values.get()),
+          tuple(Ref::borrowed(object_->get()), Ref::borrowed(cells.get()), Ref::borrowed(values.get()),
                 Ref::borrowed(derivatives.get()), integer(static_cast<std::int64_t>(evaluation.node.dims().rank)));
       const Ref result = check(PyObject_CallObject(call_function, arguments.get()));
       return vells_of(result.get(), evaluation);
@@ -173,6 +182,7 @@ class PyNode final : public Node {
     for (const ParameterId& parameter : evaluation.parameters()) evaluation.add(parameter, run(&parameter));
   }
 
+  std::shared_ptr<const UsedObject> object_;
   TensorShape dims_;
   DependencySet dependencies_ = kNothing;
   AxisSet mixed_ = kNoAxes;
@@ -182,25 +192,20 @@ RIMETREE_REGISTER_NODE(PyNode);
 
 }  // namespace
 
+MakesNodesOf::MakesNodesOf(UsedObjects& used) { used_by_forest = &used; }
+MakesNodesOf::~MakesNodesOf() { used_by_forest = nullptr; }
+
 PyObject* set_py_node_calls(PyObject*, PyObject* arguments) {
   return guarded([&] {
-    PyObject *evaluate, *pull_back;
-    if (!PyArg_ParseTuple(arguments, "OO", &evaluate, &pull_back)) throw PythonError();
+    PyObject *evaluate, *pull_back, *find;
+    if (!PyArg_ParseTuple(arguments, "OOO", &evaluate, &pull_back, &find)) throw PythonError();
     const auto keep = [](PyObject*& kept, PyObject* function) {
       Py_INCREF(function);
       Py_XDECREF(kept);
       kept = function;
     };
-    keep(call_function, evaluate), keep(pull_function, pull_back);
+    keep(call_function, evaluate), keep(pull_function, pull_back), keep(find_function, find);
     return none();
-  });
-}
-
-PyObject* register_py_object(PyObject*, PyObject* object) {
-  return guarded([&] {
-    if (registered_list == nullptr) registered_list = check(PyList_New(0)).release();
-    check_status(PyList_Append(registered_list, object));
-    return integer(PyList_Size(registered_list) - 1);
   });
 }
 

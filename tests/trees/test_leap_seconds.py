@@ -35,7 +35,7 @@ def test_sets_go_on_across_the_leap_second(tmp_path, lengths_s):
     scans = [rt.ms.Scan(CENTRE, length, "a") for length in lengths_s]
     time_s, uvw_m, rate_m_s = coordinates(tmp_path / "a.ms", "2016-12-31T23:59:30", scans)
     # Six times, three on either side, between which a second more goes by than TIME counts.
-    elapsed_s = np.diff(time_s) + [0, 0, 1, 0, 0]
+    elapsed_s = np.diff(time_s) + np.array([0, 0, 1, 0, 0])
     np.testing.assert_allclose(np.diff(time_s), 10, rtol=0, atol=1e-6)
     turned_m = 0.5 * (rate_m_s[:, 1:] + rate_m_s[:, :-1]) * elapsed_s[:, None]
     # Rates take the frame's pole for the Earth's, which precession has moved by 0.1 degrees. A second's turn is 3e-3 m.

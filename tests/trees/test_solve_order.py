@@ -42,3 +42,16 @@ def test_nodes_that_are_asked_for_together_are_taken_in_that_order():
     assert np.isclose(forest.get_state("p")["value"].item(), 1.0)
     forest.results([ns.one, ns.two], CELLS)
     assert np.isclose(forest.get_state("p")["value"].item(), 2.0)
+
+
+def test_reports_that_nobody_takes_are_those_of_the_last_evaluation():
+    """They piled up in programs that evaluate trees with Solvers many times."""
+    ns = rt.NodeScope()
+    ns.a << rt.Parm(0.0, solvable=True)
+    ns.solver << rt.Solver(rt.Condeq(3.0, ns.a), parms=[ns.a])
+    forest = rt.Forest(ns)
+    for value in (0.0, 1.0, 2.0):
+        forest.set_state(ns.a, value=value)
+        forest.evaluate(ns.solver, rt.Cells(time_s=0.0, freq_hz=1e9))
+    assert len(forest._core.take_solve_reports()) == 1
+    assert forest.solve(ns.solver, rt.Cells(time_s=0.0, freq_hz=1e9)).converged

@@ -62,14 +62,16 @@ def PyNode(  # noqa: N802
     number = register(evaluate, pull_back)
     if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
         raise TypeError(f"PyNode: version must be a number from 0 on, not {version!r}")
-    return _functions["PyNode"](
+    definition = _functions["PyNode"](
         *children,
-        object=number,
+        object=int(number),
         dims=dims,
         depends_on=depends_on,
         mixes=list(mixes),
         version=-1 if version is None else version,
     )
+    definition.state["object"] = number  # with the functions, which the definition keeps
+    return definition
 
 
 _WRITTEN = {"PyNode": PyNode}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,15 +24,28 @@ class _Functions:
     pull_back: object = None
 
 
-def register(evaluate, pull_back=None) -> int:
-    """The number by which a node's state refers to functions, or to an object with methods of these names."""
+class Number(int):
+    """The number by which a node's state refers to functions, which are there as long as a definition or a forest has
+    it."""
+
+    functions: _Functions
+
+
+_numbers = itertools.count()
+_by_number: weakref.WeakValueDictionary[int, _Functions] = weakref.WeakValueDictionary()
+
+
+def register(evaluate, pull_back=None) -> Number:
+    """The number of functions, or of an object with methods of these names."""
     function = getattr(evaluate, "evaluate", evaluate)
     pull_back = pull_back or getattr(evaluate, "pull_back", None)
     if not callable(function):
         raise TypeError(f"expected a function or an object with evaluate(), got {evaluate!r}")
     if pull_back is not None and not callable(pull_back):
         raise TypeError(f"expected pull_back to be a function, got {pull_back!r}")
-    return _core.register_py_object(_Functions(function, pull_back))
+    number = Number(next(_numbers))
+    number.functions = _by_number[int(number)] = _Functions(function, pull_back)
+    return number
 
 
 def _call(functions, axes, children, derivatives, rank) -> np.ndarray:
@@ -193,4 +208,4 @@ def _full(result, rank: int) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.complex128 if np.iscomplexobj(array) else np.float64)
 
 
-_core.set_py_node_calls(_call, _pull_back)
+_core.set_py_node_calls(_call, _pull_back, _by_number.__getitem__)

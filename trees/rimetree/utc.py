@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ._core import Error
 
-
 #: When MJD begins.
 _MJD_0 = datetime.date(1858, 11, 17)
 
