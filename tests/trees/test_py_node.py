@@ -61,6 +61,18 @@ def test_results_of_the_wrong_shape_are_errors():
         rt.Forest(ns).evaluate(ns.y)
 
 
+def test_numbers_that_may_be_for_times_or_for_channels_are_refused():
+    """They were taken for times, where NumPy's rules make channels of them."""
+    ns = rt.NodeScope()
+    ns.y << rt.PyNode(evaluate=lambda cells: cells.freq_hz)
+    forest = rt.Forest(ns)
+    with pytest.raises(rt.Error, match=r"could be for 2 times or for 2 channels: give both axes, \[2, 1\] or \[1, 2\]"):
+        forest.evaluate(ns.y, rt.Cells([1.0, 2.0], [10.0, 20.0]))
+    assert forest.evaluate(ns.y, rt.Cells(freq_hz=[10.0])).item() == 10.0
+    ns.z << rt.PyNode(evaluate=lambda cells: cells.time_s)
+    assert rt.Forest(ns).evaluate(ns.z, rt.Cells([1.0, 2.0], [10.0])).shape == (2, 1)
+
+
 def test_derivatives_by_differences():
     ns = rt.NodeScope()
     ns.p << rt.Parm(0.4, solvable=True)

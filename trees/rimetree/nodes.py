@@ -38,8 +38,8 @@ def PyNode(  # noqa: N802
     `evaluate(cells, *children) -> array` is a function, or an object with a method of that name. It gets the request's
     `Cells` and one array per child, shaped [tensor dimensions..., time, freq], where axes along which a child does not
     vary have length 1, and returns an array of the same form with tensor dimensions `dims` (trailing axes may be left
-    out). `depends_on` says what else it depends on, of "domain" (the cells; the default), "data" and "iteration". It
-    runs on the calling thread, with the interpreter held.
+    out, but not that of channels where there are as many times). `depends_on` says what else it depends on, of "domain"
+    (the cells; the default), "data" and "iteration". It runs on the calling thread, with the interpreter held.
 
     It may use anything else that Python knows, such as attributes of its object, as long as that stays the same while a
     call of the forest (`evaluate`, `solve`, `run` ...) runs. The next call asks it anew, for it cannot be seen whether

@@ -26,25 +26,36 @@ class _Functions:
 
 class Number(int):
     """The number by which a node's state refers to functions, which are there as long as a definition or a forest has
-    it."""
+    it. Copied and read by another process it is that of the same functions."""
 
     functions: _Functions
 
+    def __deepcopy__(self, memo) -> Number:
+        return self
 
-_numbers = itertools.count()
+    def __reduce__(self):
+        return register, (self.functions.evaluate, self.functions.pull_back)
+
+
 _by_number: weakref.WeakValueDictionary[int, _Functions] = weakref.WeakValueDictionary()
+_number_of: weakref.WeakKeyDictionary[_Functions, int] = weakref.WeakKeyDictionary()
+_new_numbers = itertools.count()
 
 
 def register(evaluate, pull_back=None) -> Number:
-    """The number of functions, or of an object with methods of these names."""
+    """The number of functions, or of an object with methods of these names; the same for the same ones."""
     function = getattr(evaluate, "evaluate", evaluate)
     pull_back = pull_back or getattr(evaluate, "pull_back", None)
     if not callable(function):
         raise TypeError(f"expected a function or an object with evaluate(), got {evaluate!r}")
     if pull_back is not None and not callable(pull_back):
         raise TypeError(f"expected pull_back to be a function, got {pull_back!r}")
-    number = Number(next(_numbers))
-    number.functions = _by_number[int(number)] = _Functions(function, pull_back)
+    functions = _Functions(function, pull_back)
+    try:
+        number = Number(_number_of.setdefault(functions, next(_new_numbers)))
+    except TypeError:  # of objects that have no hash
+        number = Number(next(_new_numbers))
+    number.functions = _by_number.setdefault(int(number), functions)
     return number
 
 
@@ -53,7 +64,7 @@ def _call(functions, axes, children, derivatives, rank) -> np.ndarray:
     cells = Cells.from_runtime(axes)
     values = [_trim(np.asarray(child), cells) for child in children]
     if derivatives is None:
-        return _full(functions.evaluate(cells, *values), rank)
+        return _full(_unambiguous(functions.evaluate(cells, *values), cells, rank), rank)
     steps = [None if d is None else _trim(np.asarray(d), cells) for d in derivatives]
     return np.ascontiguousarray(_difference(functions.evaluate, cells, values, steps, rank))
 
@@ -184,6 +195,20 @@ class _Slopes:
         for place, unit, step in self.steps(k, found.shape):
             found[place] += unit * np.sum(self.share(self.along({k: step})))
         return found
+
+
+def _unambiguous(result, cells: Cells, rank: int):
+    """What a function returned, unless it has one number for each of as many times as there are channels: who thinks of
+    NumPy's rules means channels, whereas it is trailing axes that may be left out."""
+    shape = np.shape(result)
+    counts = [0 if axis is None else len(axis[0]) for axis in cells.to_runtime()[:2]]
+    if len(shape) == rank + 1 and shape[-1] > 1 and counts == [shape[-1]] * 2:
+        n = shape[-1]
+        raise ValueError(
+            f"the function returned an array {list(shape)}, which could be for {n} times or for {n} channels: give "
+            f"both axes, {[*shape, 1]} or {[*shape[:-1], 1, n]}"
+        )
+    return result
 
 
 def _broadcasts(extents: tuple, to: tuple) -> bool:
