@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import os
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -42,6 +43,7 @@ class MsGroup:
     frequency_hz : (lowest, highest) channel centre
     columns : names of the columns of visibilities that the set has
     selection : what to give `Forest.run` as options, so that it takes these rows
+    unfinished : {column: text} of columns that a run has not finished writing
     """
 
     path: str
@@ -61,6 +63,7 @@ class MsGroup:
     columns: tuple[str, ...]
     selection: dict
     frame: str = "J2000"
+    unfinished: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def antennas(self) -> list[int]:
@@ -72,10 +75,12 @@ class MsGroup:
         return len(self.baselines) * self.n_channel * len(self.correlations) * (8 * n_column + 4 + 1)
 
     def require_column(self, name: str) -> None:
-        """Raises `Error` where the set has no such column of visibilities."""
+        """Raises `Error` where the set has no such column of visibilities; warns where it is not finished."""
         if name not in self.columns:
             there = ", ".join(self.columns) or "none"
             raise Error(f"{self.path} has no column of visibilities {name}; columns of visibilities are: {there}")
+        if name in self.unfinished:
+            warnings.warn(f"{self.path}: {self.unfinished[name]}", stacklevel=3)
 
     def __str__(self) -> str:
         ids = ",".join(map(str, self.data_desc_ids))
@@ -328,4 +333,5 @@ def _group(
         columns=tuple(column["name"] for column in summary["columns"]),
         selection=selection,
         frame=about["coordinates"],
+        unfinished={journal["column"]: journal["text"] for journal in summary["progress"]},
     )

@@ -137,15 +137,15 @@ std::string describe(const Progress& progress) {
   std::ostringstream out;
   out << "column " << progress.column << " is incomplete: ";
   if (progress.rows_expected < 0) {
-    out << "a run was interrupted while it wrote it, and its journal cannot be read";
+    out << "a run has not finished writing it, and its journal cannot be read";
     return out.str();
   }
-  out << "a run started at " << progress.started << " was interrupted ";
+  out << "a run started at " << progress.started << " has not finished ";  // it may still be at work
   if (progress.creating) {
-    out << "while it created the column; nothing in it is meaningful";
+    out << "creating the column; nothing in it is meaningful";
     return out.str();
   }
-  out << "after " << progress.rows_written;
+  out << "writing it, " << progress.rows_written;
   if (progress.rows_expected > 0) out << " of " << progress.rows_expected;
   out << " rows";
   for (const CompleteUntil& entry : progress.complete) {

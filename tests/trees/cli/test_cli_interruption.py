@@ -14,6 +14,14 @@ import rimetree as rt
 from rimetree import calibration, cli
 
 CENTRE = (math.radians(53.125), math.radians(-27.8))
+#: A tree script that reads a column.
+COPY = """
+import rimetree as rt
+def define_forest(ns, ms):
+    for p, q in ms.baselines:
+        antennas = dict(station_1_index=p, station_2_index=q)
+        ns.s(p, q) << rt.Sink(rt.Spigot(input_column="MODEL_DATA", **antennas), output_column="DATA", **antennas)
+"""
 
 
 @pytest.fixture
@@ -76,16 +84,31 @@ def test_ctrl_c(long_run, command):
     check_complete_part(ms, command("inspect-ms", ms).stdout)
 
 
-def test_kill_9(long_run, command, sky_file):
+def test_kill_9(long_run, command, sky_file, tmp_path):
     running, ms = long_run
     running.kill()
     running.communicate(timeout=30)
     report = command("inspect-ms", ms).stdout
     assert "column MODEL_DATA is incomplete" in report
     check_complete_part(ms, report)
+    # Who reads the column is told: half of a model had been taken for the whole, without a word.
+    script = tmp_path / "copy.py"
+    script.write_text(COPY)
+    solved = ("--term", "G: diag, 1slot", "--time", "0s~5s", "--out", tmp_path / "s.h5", "--overwrite")
+    readers = (
+        ("image", ms, "--column", "MODEL_DATA", "-o", tmp_path / "a.png", "--size", 64),
+        ("calibrate", ms, "--sky", sky_file, "--data-column", "MODEL_DATA", *solved),
+        ("calibrate", ms, "--model-column", "MODEL_DATA", *solved, "--dry-run"),
+        ("apply", ms, "--data-column", "MODEL_DATA", "--solutions", tmp_path / "s.h5", "--dry-run"),
+        ("run", script, ms, "--dry-run"),
+    )
+    for words in readers:
+        assert command(*words).stderr.count("column MODEL_DATA is incomplete") == 1, words[0]
+    assert "incomplete" not in command("image", ms, "-o", tmp_path / "a.png", "--size", 64, code=None).stderr
     # A later run completes the column, and nothing is said any more.
     command("simulate", ms, "--sky", sky_file)
     assert "incomplete" not in command("inspect-ms", ms).stdout
+    assert not any("incomplete" in command(*words).stderr for words in readers)
 
 
 def test_ctrl_c_between_fields(small_ms, small_sky):

@@ -162,7 +162,7 @@ def test_png_shows_the_image_and_is_whole_or_absent(field, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"column": "NOTHING"}, "no column NOTHING of visibilities; it has DATA, MODEL_DATA"),
+        ({"column": "NOTHING"}, "no column of visibilities NOTHING; columns of visibilities are: DATA, MODEL_DATA"),
         ({"size": 33}, "size must be even"),
         ({"scale_rad": 0.03}, "beyond the horizon"),
         ({"robust": 3.0}, "between -2"),

@@ -16,6 +16,7 @@ from .selection import (
     require_ms,
     verify_option,
     wait_option,
+    warn_of_unfinished,
 )
 
 
@@ -106,13 +107,16 @@ def command(
         groups = chosen_groups(ms, {**chosen, "times": ranges}, summary)
 
     def forest_of(group):
-        return rt.Forest(
+        forest = rt.Forest(
             script.scope(group),
             threads=threads,
             memory_bytes=int(memory) if memory else None,
             device=device,
             as_written=as_written,
         )
+        if group is not None:
+            warn_of_unfinished(group, forest)
+        return forest
 
     if node is not None:
         forest = forest_of(groups[0])

@@ -160,8 +160,7 @@ def dirty_image(
 
 
 def _one_group(path: str | os.PathLike, column: str, found: Sequence[MsGroup]) -> MsGroup:
-    if column not in found[0].columns:
-        raise Error(f"{path} has no column {column} of visibilities; it has {', '.join(found[0].columns) or 'none'}")
+    found[0].require_column(column)
     if len(found) > 1:
         choices = "; ".join(f"field {g.field_id} ({g.field_name}), data description {g.data_desc_ids}" for g in found)
         raise Error(f"{path} has several fields or kinds of feeds, choose one (--field, --ddid): {choices}")

@@ -115,6 +115,7 @@ class ModelColumns:
                     f"{group.path} has no column {column!r} to take the model from; columns of visibilities are "
                     f"{', '.join(group.columns)}"
                 )
+            group.require_column(column)  # which warns of one that is not finished
 
     def parts(self, per: Iterable[str | None]) -> list[SkyPart]:
         """One for each column."""
