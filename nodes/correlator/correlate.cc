@@ -10,6 +10,7 @@
 // (gates: section IV).
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "nodes/correlator/cross_products.h"
 #include "nodes/correlator/device/device_products.h"
@@ -205,6 +206,7 @@ class Correlate final : public Node, public Reviewer {
       for (std::size_t gate = 0; gate < gates_; ++gate)
         any_flag = put(sums[gate]->sums(), gate, t, shape, value, count, flags) || any_flag;
     }
+    warn_of_rounding(shape, value, flags, context, number);
     evaluation.set(std::move(value));
     evaluation.set_flags(any_flag ? std::move(flags) : Flags());
     evaluation.result.weight = std::move(count);
@@ -345,6 +347,36 @@ class Correlate final : public Node, public Reviewer {
       any_flag = any_flag || n == 0;
     }
     return any_flag;
+  }
+
+  /// Numbers that are hardly more than their rounding: what two inputs have in common is lost in it.
+  void warn_of_rounding(const correlator::StreamShape& shape, const Vells& value, const Flags& flags,
+                        BatchContext& context, std::size_t number) const {
+    if (shape.format.is_float || value.cells().size() == 0) return;
+    const auto n_time = static_cast<std::size_t>(value.cells()[Axis::time]);
+    double power = 0, n = 0;
+    for (std::size_t gate = 0; gate < gates_; ++gate)
+      for (std::size_t input = 0; input < shape.n_input; ++input)
+        for (std::size_t t = 0; t < n_time; ++t) {
+          const std::size_t product =
+                                gate * correlator::n_products(shape.n_input) + correlator::product_of(input, input),
+                            at = product * n_time + t;
+          if (flags.data()[at] != 0) continue;
+          for (std::size_t channel = 0; channel < shape.n_channel; ++channel)
+            power += value.complex()[at * shape.n_channel + channel].re;
+          n += double(shape.n_channel);
+        }
+    // Of noise of half a bit in each number 3 % of the products are lost, and then soon nearly all.
+    const double rms = std::sqrt(power / std::max(n, 1.0) / 2) / shape.unit;
+    constexpr double kLeast = 0.57;
+    if (n == 0 || rms > kLeast) return;
+    char line[200];
+    std::snprintf(
+        line, sizeof line,
+        ": numbers are only %.2g least significant bits of \"%s\" (root mean square), so that products are too "
+        "small; where channels are made a larger gain mends it",
+        rms, shape.format.name.c_str());
+    context.warnings.add("correlate-rounding-" + name() + std::to_string(number), name() + line);
   }
 
   static constexpr std::size_t kBlockBytes = std::size_t{32} << 20, kHostBytes = std::size_t{4} << 20, kFewTimes = 256;

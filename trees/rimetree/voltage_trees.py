@@ -108,6 +108,9 @@ class Recording:
         inputs = self.n_input // len(self.files) if self.order == "groups" else self.n_input
         step = BYTES_OF_FORMATS[self.format] * (self.file_channels * inputs + (self.order == "groups"))
         try:
+            for file in self.files:
+                if os.path.exists(file) and not os.path.isfile(file):
+                    raise Error(f"cannot read {file!r}: it is no plain file of samples")
             samples = min(os.path.getsize(file) for file in self.files) // step
         except OSError as problem:
             raise Error(f"cannot read {problem.filename!r}: {problem.strerror}") from None

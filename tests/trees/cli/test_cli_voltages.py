@@ -1,8 +1,11 @@
 """make-voltages and correlate: what is refused by name, and that nothing is overwritten."""
 
+import math
+import os
 import re
 import socket
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,8 +79,24 @@ def test_noise_of_any_bits_fits_into_channels_of_any(command, layout, tmp_path, 
     assert found == pytest.approx(power, rel=0.12)
     loud = command("correlate", file, *options, "--gain", "50", "--overwrite").stderr
     assert f'were cut off at the range of "{channel_format}", so that products are too small: gain 50' in loud
+    # Nobody had told of rounding to nothing: of numbers of 0.3 bits less than half of the products is left, then none.
+    assert "so that products are too small" not in done.stderr
+    for gain in (0.3 / math.sqrt(power / 2), 1e-9):
+        low = command("correlate", file, *options, "--gain", gain, "--overwrite").stderr
+        assert f'least significant bits of "{channel_format}"' in low and "so that products are too small" in low
     refused = command("correlate", file, *options, "--duration", "10ms", "--overwrite", code=2).stderr
     assert "--duration is that of streams" in refused
+
+
+@pytest.mark.parametrize("kind", ["folder", "device", "pipe"])
+def test_what_is_no_file_is_named(command, layout, tmp_path, kind):
+    """A folder was said to hold samples, too few of them."""
+    file = {"folder": tmp_path, "device": Path("/dev/null"), "pipe": tmp_path / "pipe"}[kind]
+    if kind == "pipe":
+        os.mkfifo(file)
+    options = ["--format", "int8", "--layout", layout, "--sample-rate", "1MHz", *COMMON, "-o", tmp_path / "o.ms"]
+    refused = command("correlate", file, *options, code=1).stderr
+    assert f"cannot read '{file}': it is no plain file of samples" in refused
 
 
 def test_a_broken_counter_is_named(command, layout, tmp_path):
