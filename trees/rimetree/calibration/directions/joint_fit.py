@@ -162,6 +162,14 @@ def _of_all(unknowns: Unknowns) -> bool:
     return len(unknowns.directions) > 1 and bool(unknowns.directions.all())
 
 
+def most_rates(unknowns: Sequence[Unknowns], count: int) -> NDArray[np.float64]:
+    """[unknown] of so many: by how much a unit of it turns or scales at most. A second of delay is many radians."""
+    found = np.zeros(count)
+    for one in unknowns:
+        np.maximum.at(found, one.index[one.index >= 0], np.abs(one.rate).max())
+    return np.where(found > 0, found, 1.0)
+
+
 def _total(values: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """The sum along the last axis, which is short."""
     total = values[..., 0].copy()
@@ -199,6 +207,7 @@ class JointFit:
         for one in unknowns:
             if not one.turns:
                 self.real[one.index[one.index >= 0]] = True
+        self._most_rate = most_rates(unknowns, self.count)
         # Numbers of the unknowns in each bin [antenna, time, freq], and the feeds and directions that they act on.
         self._in_bins = [
             (
@@ -340,9 +349,11 @@ class JointFit:
         return place, chi_square
 
     def _step(self, slope, curvature, damping) -> NDArray[np.float64]:
-        size = np.diagonal(curvature, axis1=1, axis2=2)
+        # Of steps in radians: else the curvature of a delay would make nothing of a phase's.
+        rate = self._most_rate
+        damped = curvature / (rate[:, None] * rate)
+        size = np.diagonal(damped, axis1=1, axis2=2)
         size = np.maximum(size, np.maximum(1e-12 * size.max(axis=1, keepdims=True), _NOTHING))
-        damped = curvature.copy()
         np.einsum("sii->si", damped)[:] += size * (_RIDGE + damping[:, None])
-        step = np.linalg.solve(damped, slope[..., None])[..., 0]
+        step = np.linalg.solve(damped, (slope / rate)[..., None])[..., 0] / rate
         return np.where(self.real, np.clip(step, -_LONGEST, _LONGEST), step)

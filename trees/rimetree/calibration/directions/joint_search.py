@@ -107,7 +107,7 @@ class _Search:
             low = np.argsort(chi_square, kind="stable")[:_KEPT]
             own, chi_square = coarse.fit.climbed(own[low], _STEPS, held)
         often = _OF_MANY if shaken else int((chi_square <= chi_square.min() * (1 + SAME)).sum())
-        if coarse.rest:  # which may have another lowest one
+        if coarse.rest or not coarse.exact:  # which may have another lowest one; nor are slopes searched for in it
             often = 1
         own, _ = lowest_of(own, chi_square, _BEST_OF_SOME if coarse.rest else _BEST)
         place = place[: len(own)]

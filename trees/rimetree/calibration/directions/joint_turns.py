@@ -36,8 +36,8 @@ def with_whole_turns(
     """
     slope, curvature = slope.copy(), curvature.copy()
     slope[held], curvature[held], curvature[:, held] = 0.0, 0.0, 0.0
-    n = len(place)
-    curvature = curvature + _RIDGE * np.diag(np.maximum(np.diag(curvature), 1e-12 * np.diag(curvature).max()))
+    n, size = len(place), np.diag(curvature) / unknowns.most_rate**2
+    curvature = curvature + _RIDGE * np.diag(np.maximum(size, 1e-12 * size.max()) * unknowns.most_rate**2)
     middle, whole, slopes = unknowns.middle, unknowns.whole, unknowns.slope
     pairs = np.arange(len(whole))
     # A step is base + of_all @ (steps of slopes and others) + turns @ (integers).

@@ -13,7 +13,7 @@ from ..data.hands import TURNS
 from ..searches.fringe import phase_rate
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
-from .joint_fit import Unknowns
+from .joint_fit import Unknowns, most_rates
 
 #: Kinds of terms of which the diagonal says all that parallel hands see, to first order.
 DIAGONAL = ("scalar", "diag", "full", "phase", "amplitude", "delay", "tec", "crosshand", "leakage")
@@ -51,6 +51,11 @@ class TermUnknowns:
     def scales(self) -> list[int]:
         """Numbers of all scales (tight)."""
         return [*self.scale_of.values(), *([] if self.of_all is None else [self.of_all])]
+
+    @property
+    def most_rate(self) -> NDArray[np.float64]:
+        """As of `JointFit`, of the loose ones."""
+        return most_rates(self.loose, len(self.others) + 2 * len(self.slope))
 
     def tightened(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of loose places [..., unknown]: their slopes count."""
