@@ -4,6 +4,7 @@
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
+#include "runtime/python/interpreter.h"
 #include "runtime/python/ms_functions.h"
 #include "runtime/python/ms_options.h"
 #include "runtime/python/open_set_object.h"
@@ -68,10 +69,11 @@ ms::InverseJones jones_from(PyObject* given, const std::vector<int>& antennas) {
 /// Calls back into Python, on the thread that called from there.
 ms::InverseJonesOf jones_of(PyObject* function, const std::vector<int>& antennas) {
   return [function, &antennas](const Tile& tile, bool flags_only) {
-    const WithGil gil;
-    const Ref arguments = tuple(make_array(tile.time_s), make_array(tile.frequency_hz), boolean(flags_only));
-    const Ref given = check(PyObject_CallObject(function, arguments.get()));
-    return jones_from(given.get(), antennas);
+    return with_gil([&] {
+      const Ref arguments = tuple(make_array(tile.time_s), make_array(tile.frequency_hz), boolean(flags_only));
+      const Ref given = check(PyObject_CallObject(function, arguments.get()));
+      return jones_from(given.get(), antennas);
+    });
   };
 }
 

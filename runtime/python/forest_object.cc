@@ -5,6 +5,7 @@
 
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
+#include "runtime/python/interpreter.h"
 #include "runtime/python/py_node.h"
 #include "runtime/python/solve_reports.h"
 #include "runtime/python/tree_reader.h"
@@ -381,9 +382,8 @@ EvaluatorInUse::~EvaluatorInUse() { contents_of(forest_.get()).in_use = false; }
 
 Cancellation interruptible() {
   return Cancellation([] {
-    const WithGil gil;
     // KeyboardInterrupt (or what a signal handler raised) stays set and is what the caller gets.
-    return PyErr_CheckSignals() != 0;
+    return is_to_stop() || with_gil([] { return PyErr_CheckSignals() != 0; });
   });
 }
 

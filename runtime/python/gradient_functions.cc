@@ -7,6 +7,7 @@
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
+#include "runtime/python/interpreter.h"
 
 namespace rimetree::python {
 

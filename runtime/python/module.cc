@@ -9,6 +9,7 @@
 #include "runtime/python/correction_functions.h"
 #include "runtime/python/forest_object.h"
 #include "runtime/python/gradient_functions.h"
+#include "runtime/python/interpreter.h"
 #include "runtime/python/ms_functions.h"
 #include "runtime/python/ms_objective_object.h"
 #include "runtime/python/multiply_add_peak.h"
@@ -100,6 +101,8 @@ PyMethodDef functions[] = {
     {"tile_values", tile_values, METH_VARARGS, "tile_values(forest, reader, index, nodes): (values, there)"},
     {"solve_tiles", solve_tiles, METH_VARARGS, "solve_tiles(forest, reader, options): all its tiles in one solve"},
     {"open_objective", open_objective, METH_VARARGS, "open_objective(forest, path, node, options) -> MsObjective"},
+    {"end_of_interpreter", end_of_interpreter, METH_NOARGS,
+     "end_of_interpreter(): the interpreter is about to end; evaluations of other threads stop"},
     {"machine", machine, METH_NOARGS, "machine() -> dict"},
     {"tune_device", tune, METH_VARARGS, "tune_device(name, seconds) -> dict: variants of kernels, timed now"},
     {"multiply_add_peak", measure_peak, METH_NOARGS, "multiply_add_peak() -> dict: of one core, measured now"},

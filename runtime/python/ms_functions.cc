@@ -10,6 +10,7 @@
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
+#include "runtime/python/interpreter.h"
 #include "runtime/python/ms_options.h"
 #include "runtime/python/open_set_object.h"
 
@@ -30,11 +31,12 @@ Ref report_to_python(const ms::RunReport& report) {
 std::function<void(const ms::RunProgress&)> progress_to(PyObject* function) {
   if (function == Py_None) return {};
   return [function](const ms::RunProgress& state) {
-    const WithGil gil;
-    const Ref arguments =
-        tuple(integer(static_cast<std::int64_t>(state.tiles_done)), integer(static_cast<std::int64_t>(state.tiles)),
-              integer(state.rows_done), integer(state.rows), number(state.time_s));
-    const Ref returned = check(PyObject_CallObject(function, arguments.get()));
+    with_gil([&] {
+      const Ref arguments =
+          tuple(integer(static_cast<std::int64_t>(state.tiles_done)), integer(static_cast<std::int64_t>(state.tiles)),
+                integer(state.rows_done), integer(state.rows), number(state.time_s));
+      const Ref returned = check(PyObject_CallObject(function, arguments.get()));
+    });
   };
 }
 

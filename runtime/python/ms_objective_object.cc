@@ -6,6 +6,7 @@
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
 #include "runtime/python/gradient_functions.h"
+#include "runtime/python/interpreter.h"
 #include "runtime/python/ms_options.h"
 
 namespace rimetree::python {

@@ -9,6 +9,7 @@
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
+#include "runtime/python/interpreter.h"
 #include "runtime/python/ms_options.h"
 
 namespace rimetree::python {

@@ -6,6 +6,7 @@
 #include "runtime/core/values/pull_back.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
+#include "runtime/python/interpreter.h"
 
 namespace rimetree::python {
 
@@ -136,14 +137,15 @@ class PyNode final : public Node {
  private:
   template <class Body>
   static void guarded_call(const Body& body) {
-    const WithGil gil;
-    try {
-      body();
-    } catch (const PythonError&) {
-      // Ctrl-C, or what else ends a program, is no failure of the node: it stays set and is what the caller gets.
-      if (!PyErr_ExceptionMatches(PyExc_Exception)) throw Cancelled();
-      throw Error("Python node failed: " + take_python_error());
-    }
+    with_gil([&] {
+      try {
+        body();
+      } catch (const PythonError&) {
+        // Ctrl-C, or what else ends a program, is no failure of the node: it stays set and is what the caller gets.
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) throw Cancelled();
+        throw Error("Python node failed: " + take_python_error());
+      }
+    });
   }
 
   void call_pull_back(PullBack& pull) const {

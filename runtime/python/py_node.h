@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "runtime/python/python.h"
+#include "runtime/python/interpreter.h"
 
 namespace rimetree::python {
 

@@ -45,30 +45,6 @@ inline void check_status(int status) {
   if (status < 0) throw PythonError();
 }
 
-/// Gives up the interpreter for as long as it lives.
-class WithoutGil {
- public:
-  WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
-  WithoutGil(const WithoutGil&) = delete;
-  WithoutGil& operator=(const WithoutGil&) = delete;
-
- private:
-  PyThreadState* state_;
-};
-
-/// Holds the interpreter for as long as it lives, from any thread.
-class WithGil {
- public:
-  WithGil() : state_(PyGILState_Ensure()) {}
-  ~WithGil() { PyGILState_Release(state_); }
-  WithGil(const WithGil&) = delete;
-  WithGil& operator=(const WithGil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-
 /// The exceptions this module raises for C++ ones; set when the module is made.
 extern PyObject* error_type;         ///< rimetree.Error
 extern PyObject* forest_error_type;  ///< rimetree.ForestError

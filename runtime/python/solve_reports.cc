@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "runtime/python/array.h"
+#include "runtime/python/interpreter.h"
 
 namespace rimetree::python {
 
@@ -73,11 +74,12 @@ std::function<void(const SolveProgress&)> progress_caller(PyObject* function) {
   if (function == Py_None) return {};
   // The reference is given up by whoever replaces the function, who holds the interpreter.
   return [function = std::make_shared<Ref>(Ref::borrowed(function))](const SolveProgress& state) {
-    const WithGil gil;
-    const Ref arguments = tuple(text(state.solver), integer(state.iteration), number(state.chi_square),
-                                integer(static_cast<std::int64_t>(state.groups_running)),
-                                integer(static_cast<std::int64_t>(state.groups)));
-    const Ref returned = check(PyObject_CallObject(function->get(), arguments.get()));
+    with_gil([&] {
+      const Ref arguments = tuple(text(state.solver), integer(state.iteration), number(state.chi_square),
+                                  integer(static_cast<std::int64_t>(state.groups_running)),
+                                  integer(static_cast<std::int64_t>(state.groups)));
+      const Ref returned = check(PyObject_CallObject(function->get(), arguments.get()));
+    });
   };
 }
 

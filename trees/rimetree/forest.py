@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import warnings
@@ -33,6 +34,8 @@ from .solving import SolveReport, report_from_runtime
 from .state import from_runtime
 from .timing import TimingReport
 from .verification import Verification, tolerance_of
+
+atexit.register(_core.end_of_interpreter)  # which waits for daemon threads that evaluate
 
 
 class Forest:

@@ -189,12 +189,11 @@ def check_columns(ms: str, forest, wait_s: float) -> None:
 
 def warn_of_unfinished(group, forest) -> None:
     """Which of the columns that the Spigots of a forest read a run has not finished writing."""
-    if not group.unfinished:
-        return
-    spigots = [node["name"] for node in forest.nodes() if node["class"] == "Spigot"]
-    read = {forest.get_state(name)["input_column"] for name in spigots}
-    for column in sorted(read.intersection(group.unfinished)):
-        group.require_column(column)
+    from rimetree.tile_values import columns_read
+
+    for column in columns_read(forest):
+        if column in group.unfinished:
+            group.require_column(column)
 
 
 def wait_until_writable(ms: str, columns: Sequence[str], wait_s: float) -> None:
