@@ -5,10 +5,13 @@
 // false: real numbers; true: real and imaginary part each have standard deviation stddev, and mean is that of the real
 // part).
 // Result: dims, unit of stddev; varies along time and freq. Flags: none. Derivative: none.
-// The numbers are a function of the seed, the node's name, the time (to the millisecond) and the frequency (to the
-// hertz) only: they do not change with the number of threads or with how the data are cut into groups of time slots.
-// Salmon et al. 2011, SC11 (Philox4x32-10). MeqTrees: GaussNoise.
+// The numbers are a function of the seed, the node's name, the time (to 10 us) and the frequency (to the millihertz)
+// only: they do not change with the number of threads or with how the data are cut into groups of time slots. Cells
+// that are nearer than that would have the same noise, and are refused. Salmon et al. 2011, SC11 (Philox4x32-10).
+// MeqTrees: GaussNoise.
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
@@ -65,8 +68,9 @@ class GaussNoise final : public Node {
     const double stddev = state().real("stddev"), mean = state().real("mean");
     const std::uint64_t key = mix(static_cast<std::uint64_t>(state().integer("seed")), name());
     const auto key_0 = static_cast<std::uint32_t>(key), key_1 = static_cast<std::uint32_t>(key >> 32);
-    const std::vector<std::uint64_t> times = whole(evaluation.cells().axis(Axis::time).centre, 1e3);
-    const std::vector<std::uint64_t> frequencies = whole(evaluation.cells().axis(Axis::frequency).centre, 1);
+    const std::vector<std::uint64_t> times = whole(evaluation.cells().axis(Axis::time).centre, 1e5, "times");
+    const std::vector<std::uint64_t> frequencies =
+        whole(evaluation.cells().axis(Axis::frequency).centre, 1e3, "frequencies");
 
     CellShape shape;
     shape[Axis::time] = static_cast<std::int32_t>(times.size());
@@ -75,12 +79,12 @@ class GaussNoise final : public Node {
     Vells value = evaluation.make(complex ? NumberType::complex : NumberType::real, shape);
     std::size_t i = 0;
     for (std::uint32_t element = 0; element < dims().size(); ++element)
-      for (const std::uint64_t time_ms : times)
-        for (const std::uint64_t frequency_hz : frequencies) {
-          // 48 bits each for time and frequency, 32 for the element: no two cells share a counter.
-          const auto high = static_cast<std::uint32_t>((time_ms >> 32 & 0xffff) << 16 | (frequency_hz >> 32 & 0xffff));
+      for (const std::uint64_t time : times)
+        for (const std::uint64_t frequency : frequencies) {
+          // 48 bits each for time (89 years) and frequency (281 GHz), 32 for the element: no two cells share a counter.
+          const auto high = static_cast<std::uint32_t>((time >> 32 & 0xffff) << 16 | (frequency >> 32 & 0xffff));
           const PhiloxWords counter{
-              {static_cast<std::uint32_t>(time_ms), static_cast<std::uint32_t>(frequency_hz), high, element}};
+              {static_cast<std::uint32_t>(time), static_cast<std::uint32_t>(frequency), high, element}};
           const Complex<double> z = normal_pair(philox4x32(counter, key_0, key_1));
           if (complex)
             value.complex()[i++] = {mean + stddev * z.re, stddev * z.im};
@@ -91,12 +95,20 @@ class GaussNoise final : public Node {
   }
 
  private:
-  /// Coordinates in whole units; one 0 where the cells do not have the axis.
-  static std::vector<std::uint64_t> whole(const std::vector<double>& centres, double units) {
+  /// Coordinates in whole units of 1 / `per`; one 0 where the cells do not have the axis.
+  static std::vector<std::uint64_t> whole(const std::vector<double>& centres, double per, const char* what) {
     if (centres.empty()) return {0};
     std::vector<std::uint64_t> result;
-    for (const double centre : centres)
-      result.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(std::rint(centre * units))));
+    std::vector<std::pair<std::uint64_t, double>> sorted;
+    for (const double centre : centres) {
+      result.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(std::rint(centre * per))));
+      sorted.emplace_back(result.back(), centre);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 1; i < sorted.size(); ++i)
+      if (sorted[i].first == sorted[i - 1].first && sorted[i].second != sorted[i - 1].second)
+        throw Error(std::string(what) + " are so near to each other that cells would have the same noise: it tells " +
+                    "times apart to 10 us, frequencies to 1 mHz");
     return result;
   }
 

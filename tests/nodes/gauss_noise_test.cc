@@ -46,11 +46,36 @@ TEST(GaussNoiseNode, DependsOnNameSeedElementTimeAndFrequency) {
   EXPECT_EQ(x, value_at(noise("n", {5e9}, {1e9})->value, 0).re);
   EXPECT_NE(x, value_at(noise("other", {5e9}, {1e9})->value, 0).re);
   EXPECT_NE(x, value_at(noise("n", {5e9}, {1e9}, {{"seed", std::int64_t{1}}})->value, 0).re);
-  EXPECT_NE(x, value_at(noise("n", {5e9 + 4294967.296}, {1e9})->value, 0).re);   // 2^32 ms
-  EXPECT_NE(x, value_at(noise("n", {5e9}, {1e9 + 4294967296.0})->value, 0).re);  // 2^32 Hz
+  EXPECT_NE(x, value_at(noise("n", {5e9 + 42949.67296}, {1e9})->value, 0).re);  // 2^32 times 10 us
+  EXPECT_NE(x, value_at(noise("n", {5e9}, {1e9 + 4294967.296})->value, 0).re);  // 2^32 mHz
   const ResultPtr matrix = noise("n", {5e9}, {1e9}, {{"dims", array({2}, {2, 2})}});
   EXPECT_EQ(value_at(matrix->value, 0).re, x);
   EXPECT_NE(value_at(matrix->value, 1).re, x);
+}
+
+/// They had the same noise within a millisecond and within a hertz.
+TEST(GaussNoiseNode, IsIndependentInCellsThatAreNearEachOther) {
+  const ResultPtr x = noise("n", range(5e9, 1e-4, 200), range(1e9, 0.01, 200));
+  double neighbours = 0, above = 0;
+  for (int t = 1; t < 200; ++t)
+    for (int f = 1; f < 200; ++f) {
+      const auto at = [&](int time, int frequency) { return x->value.real()[200 * time + frequency]; };
+      neighbours += at(t, f) * at(t, f - 1);
+      above += at(t, f) * at(t - 1, f);
+    }
+  EXPECT_NEAR(neighbours / 39601, 0, 5 / std::sqrt(39601));
+  EXPECT_NEAR(above / 39601, 0, 5 / std::sqrt(39601));
+}
+
+TEST(GaussNoiseNode, RefusesCellsThatWouldHaveTheSameNoise) {
+  for (const auto& request : {cells({5e9, 5e9 + 2e-6}, {1e9}), cells({5e9}, {1e9, 1e9 + 1e-5})}) {
+    TestForest forest;
+    forest.request.cells = request;
+    const ResultPtr x = forest.node("n", "GaussNoise").evaluate("n");
+    ASSERT_EQ(x->failures.size(), 1u);
+    EXPECT_NE(x->failures[0].message.find("would have the same noise"), std::string::npos);
+  }
+  EXPECT_TRUE(noise("n", {5e9, 5e9}, {1e9})->ok()) << "one cell twice";
 }
 
 TEST(GaussNoiseNode, IsComplexIfAskedFor) {
