@@ -219,3 +219,15 @@ def test_one_antenna_has_autocorrelations_alone(tmp_path):
         make(tmp_path, **asked)
     assert not (tmp_path / "a.ms").exists()
     assert make(tmp_path, autocorrelations=True, **asked).n_row == 6
+
+
+@pytest.mark.filterwarnings("error")
+def test_frequencies_that_must_be_in_another_unit_are_warned_of(tmp_path):
+    """1400 without a unit was 1.4 kHz, without a word."""
+    how = {"phase_centre_rad": CENTRE, "duration_s": 60, "integration_s": 30}
+    with pytest.warns(
+        UserWarning, match=r"channels are at 1384 to 1416 Hz.*frequencies without a unit are in Hz"
+    ) as said:
+        rt.ms.create(tmp_path / "a.ms", "kat-7", bands=rt.ms.Band.regular(1400, 64, 2), **how)
+    assert said[0].filename == __file__
+    rt.ms.create(tmp_path / "b.ms", "kat-7", bands=rt.ms.Band.regular(15e6, 1e6, 2), **how)

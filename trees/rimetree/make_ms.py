@@ -25,6 +25,8 @@ from .utc import dut1, parse_utc, with_dut1
 
 # Of the sidereal day (IERS Conventions 2010, table 1.1).
 _EARTH_ROTATION_RAD_S = 7.292115e-5
+#: Of what the ionosphere lets through, and of all telescopes.
+_LOWEST_HZ = 1e6
 _DEFAULT_CHANNELS = 64
 _DEFAULT_DATE_MJD_S = 60676.0 * 86400.0  # 2025-01-01
 _CORRELATIONS = {"linear": ("XX", "XY", "YX", "YY"), "circular": ("RR", "RL", "LR", "LL")}
@@ -143,6 +145,7 @@ def create(
     if frame not in ("J2000", "ICRS"):
         raise Error(f"frame is {frame!r}; it must be J2000 or ICRS")
     bands = _bands(bands, array)
+    _warn_of_units(bands)
     types = _correlation_types(correlations, array)
     if not (math.isfinite(integration_s) and integration_s > 0):
         raise Error(f"integration_s is {integration_s:g} s; it must be positive")
@@ -300,11 +303,21 @@ def _horizontal(
     return np.arcsin(np.clip(source @ up, -1, 1)), np.remainder(hour_angle + math.pi, 2 * math.pi) - math.pi
 
 
+def _warn_of_units(bands: Sequence[Band]) -> None:
+    lowest_hz, highest_hz = (f(f(band.frequency_hz) for band in bands) for f in (min, max))
+    if lowest_hz < _LOWEST_HZ:
+        warnings.warn(
+            f"channels are at {lowest_hz:g} to {highest_hz:g} Hz, which is below what reaches the ground: frequencies "
+            "without a unit are in Hz",
+            stacklevel=4,
+        )
+
+
 def _warn_of_horizon(elevation: NDArray[np.float64]) -> None:
     below = float((elevation < 0).mean())
     if below > 0:
         warnings.warn(
             f"the phase centre is below the horizon {100 * below:.0f} % of the time (elevation "
             f"{math.degrees(elevation.min()):.1f} to {math.degrees(elevation.max()):.1f} deg)",
-            stacklevel=3,
+            stacklevel=4,
         )
