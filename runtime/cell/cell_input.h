@@ -36,8 +36,9 @@ class CellInput {
   /// Dimensions of a child.
   const TensorShape& dims(std::size_t child) const { return operands_[child]->value->dims(); }
 
-  // Where the cell is; valid if the class declares the axis in kAxes.
-  double time_s = 0, time_width_s = 0, frequency_hz = 0, frequency_width_hz = 0;
+  // Where the cell is, if the class declares the axis (kVariesInTime, kVariesInFrequency).
+  double time_s = kNotDeclared, time_width_s = kNotDeclared, frequency_hz = kNotDeclared,
+         frequency_width_hz = kNotDeclared;
 
  private:
   template <class Derived>

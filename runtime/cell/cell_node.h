@@ -81,7 +81,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
     if constexpr (has_body()) {
       const auto& body = static_cast<const Derived&>(*this).body();
       with_numbers(is_complex, [&]<class N, class Out>(Choice<N, Out>) {
-        const RecordedInput<Over<N, Recorded>> in(children);
+        const RecordedInput<Over<N, Recorded>> in(children, Derived::kVariesInTime, Derived::kVariesInFrequency);
         constexpr bool gives_complex = cell_detail::NumberTraits<Out>::is_complex;
         const auto names = record_paths([&] {
           std::vector<Over<Out, Recorded>> out(this->dims().size() / std::max<std::size_t>(n_item(), 1));

@@ -2,11 +2,16 @@
 // derivative, or on a tape.
 #pragma once
 
+#include <limits>
+
 #include "runtime/core/values/result.h"
 #include "runtime/device/cell_numbers.h"
 #include "runtime/math/traced.h"
 
 namespace rimetree {
+
+/// What a coordinate is for a class that does not declare its axis: nothing that could be taken for a result.
+inline constexpr double kNotDeclared = std::numeric_limits<double>::quiet_NaN();
 
 namespace cell_detail {
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cell/cell_operand.h"
+#include "runtime/core/error.h"
 #include "runtime/core/values/evaluation.h"
 #include "runtime/device/cell_numbers.h"
 #include "runtime/device/device_path.h"
@@ -44,15 +46,19 @@ class RecordedInput {
   using Number = N;
   using Real = Recorded;
 
-  explicit RecordedInput(std::span<const RecordedChild> children)
-      : time_s(coordinate(program::Coordinate::time_s)),
-        time_width_s(coordinate(program::Coordinate::time_width_s)),
-        frequency_hz(coordinate(program::Coordinate::frequency_hz)),
-        frequency_width_hz(coordinate(program::Coordinate::frequency_width_hz)),
+  RecordedInput(std::span<const RecordedChild> children, bool varies_in_time, bool varies_in_frequency)
+      : time_s(coordinate(program::Coordinate::time_s, varies_in_time)),
+        time_width_s(coordinate(program::Coordinate::time_width_s, varies_in_time)),
+        frequency_hz(coordinate(program::Coordinate::frequency_hz, varies_in_frequency)),
+        frequency_width_hz(coordinate(program::Coordinate::frequency_width_hz, varies_in_frequency)),
         children_(children) {}
 
   N operator()(std::size_t child, std::size_t element = 0) const {
+    if (!has(child)) throw Error("its body reads child " + std::to_string(child) + ", which is not there");
     const RecordedChild& from = children_[child];
+    if (element >= from.dims.size())
+      throw Error("its body reads element " + std::to_string(element) + " of child " + std::to_string(child) +
+                  ", which has dimensions " + to_string(from.dims));
     const auto part = [&](bool imaginary) {
       if (!from.elements.empty()) {
         if (element - from.first_element >= from.elements.size())
@@ -75,7 +81,8 @@ class RecordedInput {
   Recorded time_s, time_width_s, frequency_hz, frequency_width_hz;
 
  private:
-  static Recorded coordinate(program::Coordinate which) {
+  static Recorded coordinate(program::Coordinate which, bool is_declared) {
+    if (!is_declared) return Recorded(kNotDeclared);
     return Recorded::named(program::Recording::current().coordinate(which));
   }
   std::span<const RecordedChild> children_;
