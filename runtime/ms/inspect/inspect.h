@@ -89,6 +89,7 @@ struct MsSummary {
   std::int64_t n_time = 0;             ///< distinct time slots
   std::int64_t n_baseline = 0;         ///< distinct pairs in either order, without autocorrelations
   std::int64_t n_autocorrelation = 0;  ///< rows
+  std::string time_reference;          ///< of TIME; empty: the set does not say
   double first_time_s = 0;             ///< earliest TIME, MJD in seconds
   double last_time_s = 0;              ///< latest TIME
   double spacing_s = 0;                ///< median distance of neighbouring time slots of one group; 0 if there is one

@@ -122,6 +122,7 @@ void summarise_rows(const MeasurementSet& ms, const RowIndex& index, const TileP
   count_ids(ms, index, summary);
   if (index.n_row() == 0) return;
   const auto [first, last] = std::minmax_element(index.time_s.begin(), index.time_s.end());
+  summary->time_reference = ms.table().reference("TIME");
   summary->first_time_s = *first;
   summary->last_time_s = *last;
   summary->unsorted = !std::is_sorted(index.time_s.begin(), index.time_s.end());

@@ -32,6 +32,10 @@ void warn_about_times(const MsSummary& summary, std::vector<std::string>* warnin
     warnings->push_back("there are no rows");
     return;
   }
+  if (!summary.time_reference.empty() && summary.time_reference != "UTC") {
+    warnings->push_back("TIME is in " + summary.time_reference +
+                        ", and is taken for UTC: what follows from how the Earth turns, as parallactic angles, is off");
+  }
   const double longest_s = summary.exposures_s.empty() ? 0 : summary.exposures_s.back();
   if (summary.n_exposure_not_finite > 0) {
     warnings->push_back(std::to_string(summary.n_exposure_not_finite) +

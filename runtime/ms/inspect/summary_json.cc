@@ -167,6 +167,7 @@ std::string to_json(const MsSummary& summary) {
   object.raw("spectral_windows", spectral_windows(summary)).raw("data_descriptions", data_descriptions(summary));
   object.raw("groups", groups(summary)).add("n_row", summary.n_row).add("n_time", summary.n_time);
   object.add("n_baseline", summary.n_baseline).add("n_autocorrelation", summary.n_autocorrelation);
+  object.add("time_reference", summary.time_reference);
   object.add("first_time_s", summary.first_time_s).add("last_time_s", summary.last_time_s);
   object.add("first_time", utc_text(summary.first_time_s)).add("last_time", utc_text(summary.last_time_s));
   object.add("spacing_s", summary.spacing_s).raw("exposures_s", list(summary.exposures_s));

@@ -195,6 +195,16 @@ ColumnInfo CasacoreTable::column(const std::string& name) const {
   });
 }
 
+std::string CasacoreTable::reference(const std::string& column) const {
+  return guarded("looking at column " + column + " of " + path(), [&]() -> std::string {
+    const casacore::TableRecord& keywords = casacore::TableColumn(impl_->table, column).keywordSet();
+    if (!keywords.isDefined("MEASINFO") || keywords.dataType("MEASINFO") != casacore::TpRecord) return {};
+    const casacore::TableRecord& measure = keywords.asRecord("MEASINFO");
+    if (!measure.isDefined("Ref") || measure.dataType("Ref") != casacore::TpString) return {};
+    return measure.asString("Ref");
+  });
+}
+
 bool CasacoreTable::has_subtable(const std::string& name) const {
   return guarded("looking for table " + name + " of " + path(), [&] {
     const casacore::TableRecord& keywords = impl_->table.keywordSet();

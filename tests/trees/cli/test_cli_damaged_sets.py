@@ -65,6 +65,18 @@ def test_times_that_are_no_numbers(made, tmp_path, patched):
         solve(made, tmp_path)
 
 
+def test_times_that_are_not_in_utc(command, made, tmp_path, patched):
+    """TAI had been taken for UTC without a word, by which feeds turn half a minute too early."""
+    rt.sky.write(SKY, tmp_path / "a.skymodel")
+    words = ("calibrate", made, "--sky", tmp_path / "a.skymodel", "--term", "G: diag", "--term", "P: parallactic")
+    command(*words, "--out", tmp_path / "s.h5", "--dry-run")
+    assert rt.ms.inspect(made)["time_reference"] == "UTC"
+    patched(made, b"UTC", b"TAI")
+    assert "TIME is in TAI, and is taken for UTC" in command("inspect-ms", made).stdout
+    said = command(*words, "--out", tmp_path / "s.h5", "--dry-run", code=1).stderr
+    assert 'term "P: parallactic": TIME of' in said and "is in TAI, and must be in UTC" in said
+
+
 def test_exposures_that_are_no_numbers(command, made, patched):
     """`inspect-ms` ended in a TypeError."""
     patched(made, 20.0, np.nan)

@@ -64,9 +64,11 @@ def _axes_of_uvw(radec_rad: Sequence[float], time_s: NDArray[np.float64]) -> NDA
 @checked
 def parallactic_solutions(path: str | os.PathLike, term: Term) -> Solutions:
     """The term at every time slot of every field of a set. Raises `CalibrationError` for mounts of which it is not
-    known how they turn, and for antennas without a position."""
+    known how they turn, for antennas without a position, and for times that are not in UTC."""
     path = os.fspath(path)
     summary = inspect(path, scan_cells=False)
+    if summary["time_reference"] not in ("", "UTC"):
+        raise CalibrationError(f'term "{term}": TIME of {path} is in {summary["time_reference"]}, and must be in UTC')
     antennas = [one for one in summary["antennas"] if one["n_row"] > 0]
     turning = np.array([_turns(one, path, term) for one in antennas])
     xyz_m = np.array([one["position_m"] for one in antennas], dtype=float)
