@@ -59,7 +59,8 @@ class CasacoreTable {
   std::vector<std::string> column_names() const;
   bool has_column(const std::string& name) const;
   ColumnInfo column(const std::string& name) const;
-  /// What the numbers of a column are measured from, as its keyword MEASINFO has it, e.g. UTC; empty if it says nothing.
+  /// What the numbers of a column are measured from, as its keyword MEASINFO has it, e.g. UTC; empty if it says
+  /// nothing.
   std::string reference(const std::string& column) const;
   bool has_subtable(const std::string& name) const;
   CasacoreTable subtable(const std::string& name) const;
