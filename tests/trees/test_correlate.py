@@ -113,12 +113,31 @@ def test_nothing(shape):
         (np.zeros((2, 1, 3), np.uint8), "mwa32t", "voltages are uint8, expected uint16"),
         (np.zeros((2, 3), np.uint8), "chime", r"voltages have shape \[2, 3\], expected \[time, channel, input\]"),
         (np.zeros((2, 1, 3), np.int8), "int8", r"expected \[time, channel, input, 2\] of int8"),
+        (np.zeros((2, 1, 3), np.uint8), "int8", r"uint8, expected uint16 or int8 \[time, channel, input, 2\]"),
         (np.zeros((2, 1, 3), np.uint8), "CHIME", "format is 'CHIME', expected 'mwa32t'"),
     ],
 )
 def test_what_does_not_fit_is_said(voltages, format, message):
     with pytest.raises(rt.Error, match=message):
         rt.correlate(voltages, format=format, integration=1)
+
+
+def test_masked_samples_and_products_are_refused():
+    """What was masked had been correlated like the rest."""
+    codes = np.ma.array(np.zeros((2, 1, 4), np.uint8), mask=np.arange(8).reshape(2, 1, 4) == 3)
+    products = np.ma.array(np.zeros((1, 10), complex), mask=np.arange(10)[np.newaxis] == 3)
+    for what, refused in (
+        ("voltages", lambda: rt.correlate(codes, format="chime", integration=1)),
+        ("codes", lambda: rt.samples_to_order(codes, "chime", "chime")),
+        ("samples", lambda: rt.samples_from_order(codes, "chime")),
+        ("products", lambda: rt.to_order(products, "chime")),
+        ("values", lambda: rt.from_order(products, "chime", 4)),
+        ("sums", lambda: rt.integers_to_order(products, "chime")),
+        ("numbers", lambda: rt.integers_from_order(np.ma.array(np.zeros((1, 10, 2), int), mask=True), "chime", 4)),
+    ):
+        with pytest.raises(rt.Error, match=f"{what} has masked elements"):
+            refused()
+    assert rt.correlate(np.ma.array(codes.data), format="chime", integration=1).shape == (2, 1, 10)
 
 
 def test_an_unknown_strategy_is_refused_with_the_line():

@@ -146,7 +146,7 @@ def test_shapes_come_back_from_every_format_that_is_written(tmp_path, format, pr
         for k, shape in enumerate(shapes)
     )
     file = tmp_path / "sky.txt"
-    if (format, profile) == ("wsclean", "exponential_disk"):  # of which the format knows nothing
+    if format == "wsclean" and profile != PROFILES[0]:  # of which the format knows nothing
         with pytest.raises(SkyModelError, match="shapes but Gaussians"):
             write(model, file, format)
         return

@@ -13,6 +13,7 @@ from .cells import Cells
 from .forest import Forest
 from .nodes import Correlate, Voltages
 from .scope import NodeScope
+from .units import refuse_mask
 
 #: Bytes of a complex sample in each format.
 BYTES_OF_FORMATS = {
@@ -99,14 +100,15 @@ def _codes(voltages, name: str) -> np.ndarray:
     """The samples' codes, little-endian, [time, channel, input]."""
     if name not in BYTES_OF_FORMATS:
         raise Error(f"format is {name!r}, expected {', '.join(map(repr, BYTES_OF_FORMATS))}")
-    array = np.asarray(voltages)
+    array = np.asarray(refuse_mask(voltages, "voltages"))
     if name == "int8" and array.dtype == np.int8:
         if array.ndim != 4 or array.shape[3] != 2:
             raise Error(f"voltages have shape {list(array.shape)}, expected [time, channel, input, 2] of int8")
         return np.ascontiguousarray(array).view("<u2")[..., 0]
     wanted = np.dtype({1: "u1", 2: "<u2", 8: "<c8"}[BYTES_OF_FORMATS[name]])
     if array.dtype.newbyteorder("<") != wanted:
-        raise Error(f"voltages are {array.dtype}, expected {wanted.name}: the codes of format {name!r}")
+        also = " or int8 [time, channel, input, 2]" if name == "int8" else ""
+        raise Error(f"voltages are {array.dtype}, expected {wanted.name}{also}: the codes of format {name!r}")
     if array.ndim != 3:
         raise Error(f"voltages have shape {list(array.shape)}, expected [time, channel, input]")
     return array.astype(wanted, copy=False)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ._core import Error
 from .arguments import checked
 from .product_orders import from_order, input_count, product_order, to_order
+from .units import refuse_mask
 
 _LARGEST = 2**31 - 1
 #: MeerKAT's (katgpucbf) code of a baseline without data: real part, imaginary part.
@@ -27,7 +28,7 @@ def integers_to_order(
     sums do; for others they are an error. `missing` [..., product]: whether a product has no data, which "meerkat"
     writes as (-2^31, 1) and others cannot say, so that zeros are written.
     """
-    sums = np.asarray(sums, complex)
+    sums = np.asarray(refuse_mask(sums, "sums"), complex)
     try:
         n_input = input_count(sums.shape[-1] if sums.ndim else 0)
     except Error as problem:
@@ -61,7 +62,7 @@ def integers_from_order(
 ) -> tuple[NDArray[np.complex128], NDArray[np.bool_], NDArray[np.bool_]]:
     """(sums, whether they are missing, whether they were cut off), [..., product] each, of another correlator's int32,
     as `integers_to_order` lays them out. Only "meerkat" says what is missing or was cut off."""
-    numbers = np.asarray(numbers)
+    numbers = np.asarray(refuse_mask(numbers, "numbers"))
     if numbers.dtype != np.int32:
         raise Error(f"numbers are {numbers.dtype}, expected int32")
     if order == "xgpu-tiles":

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ._core import Error
 from .arguments import checked
+from .units import refuse_mask
 
 #: What each order is, as `product_order` gives it.
 PRODUCT_ORDERS = ("chime-blocks", "chime", "xgpu", "xgpu-tiles", "tcc", "meerkat")
@@ -75,7 +76,7 @@ def _chime_blocks(n_input: int) -> tuple[np.ndarray, np.ndarray]:
 @checked
 def to_order(products: np.ndarray, order: str) -> NDArray[np.complex128]:
     """Products [..., product] as [..., *] of another order."""
-    products = np.asarray(products, complex)
+    products = np.asarray(refuse_mask(products, "products"), complex)
     index, conjugated = product_order(order, input_count(products.shape[-1]))
     chosen = products[..., index]
     return np.where(conjugated, chosen.conj(), chosen)
@@ -85,7 +86,7 @@ def to_order(products: np.ndarray, order: str) -> NDArray[np.complex128]:
 def from_order(values: np.ndarray, order: str, n_input: int) -> NDArray[np.complex128]:
     """Products [..., product] from those of another order; of what stands there twice the last counts."""
     index, conjugated = product_order(order, n_input)
-    values = np.asarray(values, complex)
+    values = np.asarray(refuse_mask(values, "values"), complex)
     if values.shape[values.ndim - index.ndim :] != index.shape:
         raise Error(f"values have shape {list(values.shape)}, expected [..., {', '.join(map(str, index.shape))}]")
     products = np.zeros((*values.shape[: values.ndim - index.ndim], n_input * (n_input + 1) // 2), complex)

@@ -7,6 +7,7 @@ import numpy as np
 
 from ._core import Error
 from .arguments import checked
+from .units import refuse_mask
 
 #: Bits of a sample's two numbers together, and what a block of times is made of, for the Tensor-Core Correlator.
 _TCC_BITS = {"int4-low": 4, "int8": 8}
@@ -84,7 +85,7 @@ def samples_to_order(codes: np.ndarray, order: str, format: str) -> np.ndarray:
 @checked
 def samples_from_order(samples: np.ndarray, order: str) -> tuple[np.ndarray, str]:
     """(codes [time, channel, input], their format): what `samples_to_order` undoes, of another correlator's samples."""
-    samples = np.asarray(samples)
+    samples = np.asarray(refuse_mask(samples, "samples"))
     if order == "chime":
         _check_shape(samples, np.uint8, 3, (), order)
         return samples, "chime"
@@ -112,7 +113,7 @@ def samples_from_order(samples: np.ndarray, order: str) -> tuple[np.ndarray, str
 
 
 def _numbers(codes: np.ndarray, format: str) -> tuple[np.ndarray, np.ndarray]:
-    codes = np.asarray(codes)
+    codes = np.asarray(refuse_mask(codes, "codes"))
     wanted = np.dtype(np.uint16 if format == "int8" else np.uint8)
     if format not in ("chime", "int4", "int4-low", "int8"):
         raise Error(f"format is {format!r}, expected 'chime', 'int4', 'int4-low' or 'int8'")
