@@ -1,6 +1,9 @@
 """The number of threads: what is asked for, else the environment, else what the process may use."""
 
 import os
+import re
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -49,3 +52,20 @@ def test_help_says_what_the_default_is(command):
     assert (
         "default: the environment variable RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else one for each core" in text
     )
+
+
+def test_threads_that_cannot_be_started_are_an_error():
+    """The program had waited for ever for those that had been started. Here there is room for the stacks of some."""
+    script = (
+        "import resource, rimetree as rt\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 2**30,) * 2)\n"
+        "ns = rt.NodeScope()\n"
+        "ns.x << rt.Constant(1.0)\n"
+        "try:\n    rt.Forest(ns, threads=100000)\n"
+        "except rt.Error as error:\n    print(error)\n"
+        "print(rt.Forest(ns, threads=2).evaluate(ns.x).item())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    said, value = done.stdout.splitlines()
+    assert re.match(r"of 100000 threads only \d+ could be started: .*; ask for fewer$", said) and value == "1.0"

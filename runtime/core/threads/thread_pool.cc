@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 
 #include "runtime/core/error.h"
 #include "runtime/core/threads/thread_limit.h"
@@ -23,15 +24,25 @@ struct ThreadPool::Loop {
 ThreadPool::ThreadPool(int threads) {
   if (threads < 0) throw Error("the number of threads is " + std::to_string(threads) + "; expected one from 1 on");
   if (threads == 0) threads = default_threads();
-  for (int worker = 1; worker < threads; ++worker) workers_.emplace_back([this, worker] { work(worker); });
+  try {
+    for (int worker = 1; worker < threads; ++worker) workers_.emplace_back([this, worker] { work(worker); });
+  } catch (const std::system_error& problem) {  // too many for this machine or this user
+    const int started = size();
+    stop();
+    throw Error("of " + std::to_string(threads) + " threads only " + std::to_string(started) +
+                " could be started: " + problem.what() + "; ask for fewer");
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
+  workers_.clear();  // waits for them, while what they wait on is there
 }
 
 void ThreadPool::take_part(Loop& loop, int worker) {

@@ -32,6 +32,7 @@ class ThreadPool {
  private:
   struct Loop;
   void work(int worker);
+  void stop();
   static void take_part(Loop& loop, int worker);
 
   std::vector<std::jthread> workers_;

@@ -1,6 +1,7 @@
 """Options from files of settings, options that choose data, and what a dry run looks at."""
 
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -159,3 +160,14 @@ def test_weights_of_corrected_data(command, observed, sky_file, tmp_path):
         expected = np.outer(np.diag(gain[p]), np.diag(gain[q])).ravel() ** 2
         np.testing.assert_allclose(tile["weight"][k, 0, 0], expected, rtol=1e-5)
     assert "weights of corrected data are in" in command("apply", path, "--solutions", out, "--weights").stderr
+
+
+@pytest.mark.parametrize("home", [None, ""])
+def test_sets_are_opened_where_nobody_has_a_home(kat7, process, home):
+    """casacore refuses to open tables there, as in services: all commands that open a set had failed."""
+    arguments, environment = process
+    environment = {name: value for name, value in environment.items() if name != "HOME"}
+    if home is not None:
+        environment["HOME"] = home
+    done = subprocess.run([*arguments, "inspect-ms", str(kat7)], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "no warnings" in done.stdout, done.stderr
