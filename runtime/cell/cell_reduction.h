@@ -51,6 +51,7 @@ class CellReduction : public Node, public DevicePath {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    if (children.empty()) throw ShapeError("there is no child to reduce");
     const TensorShape& dims = *children[0];
     for (const TensorShape* child : children)
       if (!(*child == dims))

@@ -111,6 +111,9 @@ void Contract::finish(Evaluation& evaluation) {
     if (!evaluation.flags_are_set) result.flags = union_of_child_flags(evaluation);
     std::sort(result.derivatives.begin(), result.derivatives.end(),
               [](const Derivative& a, const Derivative& b) { return a.parameter < b.parameter; });
+    const auto same = [](const Derivative& a, const Derivative& b) { return a.parameter == b.parameter; };
+    if (std::adjacent_find(result.derivatives.begin(), result.derivatives.end(), same) != result.derivatives.end())
+      throw std::logic_error("the node class gave two derivatives with respect to one parameter");
     result.status = Result::Status::ok;
   } catch (const memory::OutOfMemory&) {
     throw;

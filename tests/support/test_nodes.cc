@@ -330,8 +330,8 @@ class Awkward final : public Node {
       cells[Axis::time] = evaluation.cells().shape()[Axis::time] + 1;
       evaluation.add({7, 0}, zeros({2}, cells));
     }
-    if (how == "unsorted derivatives") {
-      evaluation.add({9, 1}, zeros({2}, cells));
+    if (how == "unsorted derivatives" || how == "a derivative twice") {
+      evaluation.add({9, how == "a derivative twice" ? 0 : 1}, zeros({2}, cells));
       evaluation.add({9, 0}, zeros({2}, cells));
       evaluation.add({2, 5}, zeros({2}, cells));
     }

@@ -1,5 +1,6 @@
 // Bodies that read what their class has not declared, or what is not there: what became of it looked like a result.
 #include "runtime/cell/cell_node.h"
+#include "runtime/cell/cell_reduction.h"
 #include "tests/support/forest_fixture.h"
 
 namespace rimetree::test {
@@ -63,11 +64,35 @@ class MistakenOutside final : public CellNode<MistakenOutside> {
   }
 };
 
+struct MistakenProductBody {
+  static constexpr bool kRealOnly = false, kOfNothing = false, kLinear = false;
+  template <class N>
+  static void add(N& outcome, N value, std::size_t count) {
+    outcome = count == 0 ? value : outcome * value;
+  }
+  template <class N>
+  static N finish(N outcome, std::size_t) {
+    return outcome;
+  }
+};
+
+/// Says nothing of how many children it needs.
+class MistakenProduct final : public CellReduction<MistakenProductBody> {
+ public:
+  using CellReduction::CellReduction;
+  static NodeClass info() {
+    return {.name = "MistakenProduct",
+            .children = {{.label = "x", .repeated = true}},
+            .state = reduction_state("The values of several children go into one product")};
+  }
+};
+
 void add_classes() {
   registry();
   static const auto clashes = Registry::instance().add(
       {with_factory<MistakenUndeclared>(MistakenUndeclared::info()),
-       with_factory<MistakenOnHost>(MistakenOnHost::info()), with_factory<MistakenOutside>(MistakenOutside::info())},
+       with_factory<MistakenOnHost>(MistakenOnHost::info()), with_factory<MistakenOutside>(MistakenOutside::info()),
+       with_factory<MistakenProduct>(MistakenProduct::info())},
       "test of mistaken bodies");
   ASSERT_TRUE(clashes.empty());
 }
@@ -101,6 +126,18 @@ TEST(MistakenBodies, ReadingWhatIsNotThereIsAFailure) {
     ASSERT_EQ(x->failures.size(), 1u);
     EXPECT_NE(x->failures[0].message.find(c.said), std::string::npos) << x->failures[0].message;
   }
+}
+
+/// It ended the program.
+TEST(MistakenBodies, ReductionsOfNoChildrenAreErrorsOfTheForest) {
+  add_classes();
+  EXPECT_THROW(TestForest().node("x", "MistakenProduct").evaluate("x"), ForestError);
+  TestForest forest;
+  forest.constant("c", array({3}, {2, 3, 4})).node("x", "MistakenProduct", {"c"}, {{"tensor_axis", std::int64_t{0}}});
+  forest.request.cells = cells({5e9}, {1e9});
+  const ResultPtr x = forest.evaluate("x");
+  expect_ok(x);
+  EXPECT_EQ(value_at(x->value, 0).re, 24);
 }
 
 }  // namespace

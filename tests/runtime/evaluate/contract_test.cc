@@ -117,6 +117,7 @@ TEST_F(Contract, WhatAClassProducesIsChecked) {
   EXPECT_NE(failure("wrong flag planes"), "not one failure");
   EXPECT_NE(failure("wrong derivative dimensions"), "not one failure");
   EXPECT_NE(failure("wrong derivative cells"), "not one failure");
+  EXPECT_EQ(failure("a derivative twice"), "the node class gave two derivatives with respect to one parameter");
 }
 
 TEST_F(Contract, DerivativesComeSortedByParameter) {
