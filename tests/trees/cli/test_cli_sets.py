@@ -181,7 +181,7 @@ def test_missing_and_wrong_files(command, tmp_path, kat7, sky_file):
     nowhere = tmp_path / "nowhere" / "a.png"
     assert "no folder" in command("image", kat7, "-o", nowhere, "--size", "64", code=1).stderr
     assert (
-        "no column CORRECTED_DATA"
+        "no column of visibilities CORRECTED_DATA"
         in command("image", kat7, "-o", tmp_path / "a.png", "--column", "CORRECTED_DATA", code=1).stderr
     )
     assert not (tmp_path / "a.png").exists()
