@@ -15,6 +15,7 @@ from .report.reports import ChunkReport
 from .searches.smoothing import smoothed, without_outliers
 from .session import Session
 from .solutions.choosing import FIELDS, fields_of, fields_text
+from .solutions.one_reference import with_one_reference
 from .solutions.solutions import Solutions
 from .solutions.term_solutions import TermSolutions
 from .terms.conventions import NORMALISED
@@ -38,6 +39,7 @@ class WindowSolutions:
         ]
         self.good = dict.fromkeys(self._names.values(), 0)
         self.all = dict.fromkeys(self._names.values(), 0)
+        self._references: dict[tuple[int, float], str] = {}  # of each slot of a field
         self._scales: list[float] = []
         self._smoothed_hz: list[float] = []  # of each chunk
         self.any = False
@@ -65,6 +67,7 @@ class WindowSolutions:
                 field_id=report.field_id,
                 variance=noise**2 if noise > 0 else 1.0,
             )
+        self._references |= {(report.field_id, float(slot)): report.reference for slot in chunk.slot_s}
         if report.scale is not None:
             self._scales.append(report.scale)
         if report.equations > 0:
@@ -83,6 +86,20 @@ class WindowSolutions:
         term = next(term for term in self._terms if term.name == collected.name)
         return smoothed(found, term, min(self._smoothed_hz, default=0.0))
 
+    def _of_one_reference(self, found: TermSolutions) -> TermSolutions:
+        """With phases that go on where the reference antenna is another for want of data."""
+        if len(set(self._references.values())) < 2 or found.field_ids is None:
+            return found
+        names = np.empty(len(found.time_s), object)
+        for field_id in np.unique(found.field_ids):
+            slots = np.array(sorted(slot for field, slot in self._references if field == field_id))
+            own = np.flatnonzero(found.field_ids == field_id)
+            near = slots[np.searchsorted(0.5 * (slots[1:] + slots[:-1]), found.time_s[own])]
+            names[own] = [self._references[int(field_id), float(slot)] for slot in near]
+        others = [term.kind for term in self._terms if term.name != found.name]
+        apart = all(kind.diagonal and kind.name != "crosshand" for kind in others)
+        return with_one_reference(found, list(names), feeds_apart=apart)
+
     def solutions(self, options: CalibrationOptions) -> Solutions:
         """Of all chunks so far."""
         from .. import __version__
@@ -91,7 +108,7 @@ class WindowSolutions:
         pinned = list(dict.fromkeys(name for one in self._sessions for name in one.tree.pinned))
         fields = {one.plan.group.field_id: one.plan.group.field_name for one in self._sessions}
         return Solutions(
-            tuple(self._finished(collected, options) for collected in self._collected),
+            tuple(self._of_one_reference(self._finished(collected, options)) for collected in self._collected),
             group.feed,
             {name: group.antenna_xyz_m[antenna] for antenna, name in self._names.items()},
             {name: radec for one in self._sessions for name, radec in one.tree.radec_rad.items()},
