@@ -18,6 +18,7 @@ from .collected import chunk_arrays, flag_absent, flag_reasons, flag_untold
 from .data.baseline_averaging import cells_averaged
 from .data.data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data.data_weights import DataWeights
+from .data.likeness import likeness_of
 from .errors import CalibrationError
 from .memory import AHEAD_BYTES, check_memory, is_read_ahead
 from .model.held import Held
@@ -33,6 +34,7 @@ from .report.reports import ChunkReport, summed
 from .searches.smoothing import width_inside_hz
 from .starts.fewer_directions import BestFit
 from .starts.fits import fit_chunk
+from .starts.made_fits import MadeFits
 from .starts.signs import make_references_positive, turned_in_forest
 from .starts.solved_directions import ChunkSearch
 from .starts.starting_values import StartingSearch, StartingValues, tables_of
@@ -43,6 +45,7 @@ from .terms.redundant import flag_redundant, redundant_terms
 from .terms.terms import Term
 
 _LOOKS = 5  # at residuals, after each of which it is solved again if anything has changed
+_COMPARED = 4  # chunks of which neighbours are compared in any case
 _LOOKED_BYTES = 16 << 20  # of residuals at a time
 _STANDING_OUT = 6.0  # standard deviations of magnitudes, in searches for robust fits
 
@@ -93,7 +96,7 @@ class Session:
         self._forest: Forest | None = None
         self._threads = options.threads
         self._preferred = self._antenna_index(options.reference)
-        self._moves: list[tuple[SolveReport | None, Moves]] = []  # of each fit to this chunk
+        self._fits = MadeFits()  # to the chunk
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
         self._model = model
         self._given = GivenStart(options.start, plan.group)
@@ -106,12 +109,11 @@ class Session:
     def _antenna_index(self, name: str | None) -> int | None:
         if name is None:
             return None
-        group = self.plan.group
-        for index, antenna in enumerate(group.antennas):
-            if group.antenna_names[antenna] == name:
-                return index
-        names = ", ".join(group.antenna_names[antenna] for antenna in group.antennas)
-        raise CalibrationError(f"there is no antenna {name!r} with data to refer phases to; there are {names}")
+        names = [self.plan.group.antenna_names[antenna] for antenna in self.plan.group.antennas]
+        if name in names:
+            return names.index(name)
+        there = f"there are {', '.join(names)}"
+        raise CalibrationError(f"there is no antenna {name!r} with data to refer phases to; {there}")
 
     @property
     def errors_from_residuals(self) -> bool:
@@ -163,6 +165,7 @@ class Session:
             scale=scale,
             data_power=0.0 if self._weights else counts.power,  # which are of other weights
             data_noise=None if self._weights else counts.noise,
+            alike=[[one.common, one.power, one.variance] for one in self._fits.alike(fitted.solved)],
             left_out=self._weights.left_out,
             absent=list(fitted.begin.absent),
             hidden=list(fitted.hidden),
@@ -188,15 +191,18 @@ class Session:
         in_memory = self.need.slots >= len(chunk.slot_s) and len(self.plan.group.data_desc_ids) == 1
         self._search.take_tiles(data if in_memory else None)
         self._search.known = self._values
-        found = fit_chunk(ChunkSearch(self._search, self.tree, self._terms, self._options, chunk, reference), run)
+        of_what = self.forest(), self.tree, data, self._options.data, self._weights.factors
+        always = any(chunk is one for one in self.plan.chunks[:: -(-len(self.plan.chunks) // _COMPARED)])
+        self._fits = MadeFits(functools.partial(likeness_of, *of_what), always=always)
+        where = ChunkSearch(self._search, self.tree, self._terms, self._options, chunk, reference)
+        found = fit_chunk(where, run, self._fits.alike)
         self._search.take_tiles(None)
         return found
 
     def _arrays(self, chunk: Chunk, fitted: BestFit, reference: int) -> tuple[dict, float | None]:
         """Solutions as arrays, and how much larger the data are than the model, where no term has an amplitude."""
         begin, solved = fitted.begin, fitted.solved
-        moves = next((own for one, own in self._moves if one is solved), Moves(self.tree))
-        self._moves = []
+        moves = self._fits.moves(solved) or Moves(self.tree)
         tables = {} if solved is None else {name: tables_of(parm) for name, parm in solved.parms.items()}
         scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None
         if tables:  # steps that data do not see may have led away again
@@ -280,13 +286,9 @@ class Session:
         """One scale wherever solutions are connected: for each of the longest intervals."""
         times = min((chunk.times[term.name] for term in self._terms), key=lambda axis: len(axis.centre))
         frequencies = min((self.plan.frequencies[term.name] for term in self._terms), key=lambda axis: len(axis.centre))
-        shape = (len(times.centre), len(frequencies.centre), 1, 1)
-        self.forest().set_state(
-            self.tree.scale.name,
-            time_edges_s=times.edges,
-            freq_edges_hz=frequencies.edges,
-            value=np.full(shape, scale),
-        )
+        value = np.full((len(times.centre), len(frequencies.centre), 1, 1), scale)
+        edges = {"time_edges_s": times.edges, "freq_edges_hz": frequencies.edges}
+        self.forest().set_state(self.tree.scale.name, **edges, value=value)
 
     @property
     def exchanging(self) -> set[str]:
@@ -377,7 +379,7 @@ class Session:
             if solved is None or not self._look(chunk):
                 break
             solved = self._solved(data)
-        self._moves.append((solved, moves))
+        self._fits.add(solved, moves, in_doubt=begin.lowest is False)
         return solved
 
     def _look(self, chunk: Chunk) -> bool:

@@ -14,6 +14,7 @@ from .output import log, table
 from .quantities import frequency_text, utc_text
 
 _MOST_FLAGGED = 20
+_SURE, _LITTLE = 6.0, 0.01  # standard deviations, and part of what is left, to speak of
 _MUCH = 1.5  # times as large as noise: neighbours differ by more than noise, if by anything
 
 
@@ -229,6 +230,7 @@ def report_text(report, terms) -> str:
     lines = [
         f"{report.converged} of {report.solves} solves converged ({ending})",
         *_unexplained_lines(report.over_noise, report.flagged_of),
+        *_no_noise_lines(report.no_noise),
         f"values flagged: {counts_text(report.flagged) or 'none'}",
         *_flagged_lines(report.flagged_of),
         *_standing_out_lines(report.standing_out),
@@ -278,6 +280,16 @@ def _unexplained_lines(over_noise: float, flagged_of: dict[str, dict[str, int]])
         f"not explained: what is left is {over_noise:.3g} times as large as the noise by which neighbouring channels "
         "and times differ (sources or terms are missing, intervals are too long, or data are bad)",
         *(["  a better sky may have signal in directions that are not found with this one"] if missed else []),
+    ]
+
+
+def _no_noise_lines(found) -> list[str]:
+    """What is no noise, however little of the data it is: a fit that has converged is not always the best one."""
+    if not (found.deviations > _SURE and found.part > _LITTLE):
+        return []
+    return [
+        f"at least {100 * found.part:.2g} % of what is left is no noise, as it is alike in neighbouring channels or "
+        "times (sources or terms are missing, intervals are too long, or a fit is not the best one)"
     ]
 
 

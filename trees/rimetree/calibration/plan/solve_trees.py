@@ -95,7 +95,8 @@ class SolveTree:
     `pinned`: directions that keep the unit matrix while others have terms;
     `scale`: the Parm for how much larger the data are than the model, where no term has an amplitude.
     `presence`: {direction: a Parm that is 1 if its model is in the data, else 0}, of phases of directions.
-    `looked`: {baseline: (data, model with the terms, weight)}, where residuals are looked at.
+    `compared`: {baseline: (data, model with the terms)}; `looked`: {baseline: (the same, weight)}, where weights follow
+    residuals.
     `smooth_hz`: as the Solver's state field.
     `untold`: (term, direction, None for the whole sky) of which this sky tells nothing, held at the unit matrix.
     `axes`: {(term, direction): the axis around which full matrices may be turned}.
@@ -117,6 +118,7 @@ class SolveTree:
     untold: frozenset[tuple[str, str | None]] = frozenset()
     axes: dict[tuple[str, str | None], Axis] = field(default_factory=dict)
     turning: frozenset[str] = frozenset()
+    compared: dict[tuple[int, int], tuple[NodeStub, NodeStub]] = field(default_factory=dict)
 
     @property
     def n_column(self) -> int:
@@ -197,7 +199,7 @@ def solve_tree(
     value, seen, weight = _observed(ns, p, q, data, scale, held)
     weighted = weight if weights is None else rt.Multiply(weight, weights(ns, p, q), elementwise=True)
     condeqs = over(p, ns.condeq(p, q) << rt.Condeq(value, seen, weighted))
-    columns_of = zip(*(over(p, nodes) for nodes in (value, seen, weight)), strict=True)
+    of_baselines = [over(p, nodes) for nodes in (value, seen, weight)]
     return SolveTree(
         ns.solver << rt.Solver(*condeqs, **_solver_state(options), smooth_hz=smooth_hz),
         made.parameters,
@@ -209,11 +211,12 @@ def solve_tree(
         scale,
         _pinned(every, model, made.fluxes),
         made.presence,
-        {} if weights is None else dict(zip(group.baselines, columns_of, strict=True)),
+        {} if weights is None else dict(zip(group.baselines, zip(*of_baselines, strict=True), strict=True)),
         smooth_hz,
         frozenset(made.untold),
         made.axes,
         made.turning,
+        dict(zip(group.baselines, zip(*of_baselines[:2], strict=True), strict=True)),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ms import MsGroup
+from ..data.likeness import Likeness, most_alike
 from ..solutions.solutions import Solutions
 from ..solutions.term_solutions import TermSolutions
 from ..terms.kinds import KINDS, observed_elements
@@ -27,7 +28,8 @@ class ChunkReport:
     of which data tell only the product with others, and that are normalised for that; `scale`: data over model, where
     no term has an amplitude; `noise`: of robust fits, the size of residuals that they found, in units of what the
     weights say (`chi_square` is in its units); `left_out`: visibilities that stood out and were left out;
-    `data_noise`: the mean of weight times |noise|^2, as of `DataCounts`; `absent`: directions of which phases cannot
+    `data_noise`: the mean of weight times |noise|^2, as of `DataCounts`; `alike`: numbers of `Likeness` along frequency
+    and time; `absent`: directions of which phases cannot
     be told, for their model is not found in the data; `hidden`: those of them that would not stand out from noise;
     `method`: how it was solved; `smoothed_hz`: the width along frequency over which the fit itself made solutions
     smooth; `seconds`: wall time; `resumed`: it was read, not solved. Where directions were solved one after the other
@@ -53,6 +55,7 @@ class ChunkReport:
     noise: float = 1.0
     data_power: float = 0.0
     data_noise: float | None = None
+    alike: list[list[float]] = field(default_factory=list)
     left_out: int = 0
     absent: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
@@ -199,6 +202,12 @@ class CalibrationReport:
         own = [chunk for chunk in self._last if chunk.data_noise and chunk.chi_square and chunk.noise == 1.0]
         expected = sum(0.5 * chunk.data_noise * (chunk.equations - chunk.rank) for chunk in own)
         return math.sqrt(sum(chunk.chi_square[-1] for chunk in own) / expected) if expected > 0 else math.nan
+
+    @property
+    def no_noise(self) -> Likeness:
+        """How much of what is left is no noise, as neighbouring channels or times tell; of the terms that were solved
+        last."""
+        return most_alike([Likeness(*one) for one in chunk.alike] for chunk in self._last)
 
     def flagged_fraction(self, term: str) -> dict[str, float]:
         """{antenna name: fraction of its solutions of a term that are flagged}, of all windows and of the feeds that

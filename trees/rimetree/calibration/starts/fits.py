@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ...solving import SolveReport
+from ..data.likeness import Likeness
 from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
 from ..terms.gauge import told_by_terms
 from .fewer_directions import BestFit, best_fit, is_explained
@@ -17,12 +19,15 @@ from .hidden_directions import hidden
 from .solved_directions import ChunkSearch
 from .starting_values import Run, StartingValues, tables_of
 
+#: How alike what a fit leaves is, of neighbours along each axis.
+Alike = Callable[[SolveReport | None], Sequence[Likeness]]
+
 #: Standard deviations of noise in one of many solves of terms of the whole sky.
 _MANY_SOLVES = 4.0
 _MOST_TURNS, _MOST_INTERVALS = 3, 12  # of a Faraday rotation; of which each is turned by itself
 
 
-def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
+def fit_chunk(one: ChunkSearch, run: Run, alike: Alike) -> BestFit:
     """The best fit to a chunk. `run`: fits Parms to it."""
     where = one.chunk, one.reference, one.options
     begun = bool(one.options.start)
@@ -40,18 +45,25 @@ def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
     found = without_noise(one, found, fit)
     # The search knows averages only: the fit itself may explain all that there is.
     deviations = None if names else _MANY_SOLVES
-    explained = is_explained(found, deviations)
+
+    def explains(found: BestFit) -> bool:
+        noise = all(own.deviations <= _MANY_SOLVES for own in alike(found.solved))
+        return noise and is_explained(found, deviations)
+
+    # Outliers are in all that a robust fit is compared with but in how alike neighbours are.
+    enough = explains if one.options.solver.robust_dof > 0 else functools.partial(is_explained, deviations=deviations)
+    explained = enough(found)
     if not (explained or begun or names):
-        found = _other_turns(found, _hidden_turns(one), run)
-        explained = is_explained(found, deviations)
+        found = _other_turns(one, found, _hidden_turns(one), run)
+        explained = enough(found)
     told = _told(one)
     if told and not begun and found.solved is not None and not explained:
         found = _released(found, told, run)
-        explained = is_explained(found, deviations)
-    if found.begin.lowest is False and not (names or begun or explained):
+    explained = found.begin.lowest is not False or explains(found)
+    if not (names or begun or explained):
         found = _from_unit_matrices(found, run)
-        explained = is_explained(found, deviations)
-    doubtful = found.doubtful or (found.begin.lowest is False and not explained)
+        explained = explains(found)
+    doubtful = found.doubtful or not explained
     return replace(found, doubtful=doubtful, hidden=hidden(one, found))
 
 
@@ -65,31 +77,58 @@ def _from_unit_matrices(found: BestFit, run: Run) -> BestFit:
 
 
 def _hidden_turns(one: ChunkSearch) -> dict[str, float]:
-    """{Parm: what turns the polarisation that an antenna sees once more}, as of `WholeSkySearch.hidden_turns`, where
-    the sky tells what all antennas have."""
+    """{Parm: what turns the polarisation that an antenna sees once more}, as of `WholeSkySearch.hidden_turns`; where
+    the sky is not polarised, what turns antennas by a quarter, as amplitudes of both feeds may be exchanged."""
     steps = one.search.hidden_turns
     own = [parm for parm in one.tree.parameters if parm.term in steps and not parm.fixed]
-    return {} if any(parm.referred for parm in own) else {parm.node: steps[parm.term] for parm in own}
+    part = 0.5 if any(parm.referred for parm in own) else 1.0
+    return {parm.node: part * steps[parm.term] for parm in own}
 
 
-def _other_turns(found: BestFit, turns: Mapping[str, float], run: Run) -> BestFit:
+def _other_turns(one: ChunkSearch, found: BestFit, turns: Mapping[str, float], run: Run) -> BestFit:
     """The fit from where the polarisation is turned once more, or less, in all intervals or in one of them, if that
     ends much lower. `turns`: as of `_hidden_turns`."""
-    if found.solved is None or not turns:
+    own = {parm.node: parm for parm in one.tree.parameters if parm.node in turns}
+    if found.solved is None or not own:
         return found
-    shape = tables_of(found.solved.parms[next(iter(turns))])["value"].shape
+    told = [node for node in own if node in found.solved.parms]
+    shape = tables_of(found.solved.parms[told[0]])["value"].shape if told else (0,)
     count = math.prod(shape)
     each = [np.arange(count).reshape(shape) == k for k in range(count)] if 1 < count <= _MOST_INTERVALS else []
-    for where in [np.ones(shape, bool), *each]:
+    for where in [np.ones(shape, bool), *each] if count else ():
         for way in (-1, 1):
             for _ in range(_MOST_TURNS):
                 known = {name: tables_of(parm)["value"] for name, parm in found.solved.parms.items()}
-                known |= {name: known[name] + way * step * where for name, step in turns.items()}
-                begin = replace(found.begin, values={**found.begin.values, **known})
+                if any(parm.referred for parm in own.values()):
+                    known |= _exchanged(one, known, own[told[0]].term, where)
+                # What is held at 0 is turned by being released.
+                known |= {name: known.get(name, np.zeros(shape)) + way * step * where for name, step in turns.items()}
+                released = found.begin.released | {name for name in turns if name not in found.solved.parms}
+                begin = replace(found.begin, values={**found.begin.values, **known}, released=released)
                 solved = run(begin, None)
                 if solved is None or not _is_much_lower(solved, found.solved):
                     break
                 found = replace(found, begin=begin, solved=solved)
+    return found
+
+
+def _exchanged(one: ChunkSearch, known: Mapping[str, np.ndarray], turned: str, where: np.ndarray) -> dict:
+    """Values of amplitudes inside of a term, where that is turned by a quarter: those of the other feed. `where` [time,
+    freq]: in these of its intervals."""
+    place = [term.name for term in one.terms].index(turned)
+    found: dict[str, np.ndarray] = {}
+    for term in one.terms[place + 1 :]:
+        if term.kind.name != "amplitude" or len(term.elements) != 2:
+            continue
+        centres, edges = one.chunk.times[term.name].centre, one.chunk.times[turned].edges
+        there = where[np.searchsorted(edges[1:-1], centres, side="right")].any(axis=1)[:, None]
+        feeds: dict[tuple, dict[int, str]] = {}
+        for parm in one.tree.parameters:
+            if parm.term == term.name and parm.node in known:
+                feeds.setdefault((parm.antenna, parm.direction), {})[parm.element] = parm.node
+        for pair in feeds.values():
+            for node, other in ((pair[0], pair[1]), (pair[1], pair[0])) if len(pair) == 2 else ():
+                found[node] = np.where(there, known[other], known[node])
     return found
 
 

@@ -1,0 +1,60 @@
+"""Neighbouring channels and times of what is no noise are alike, whatever the noise is."""
+
+import numpy as np
+import pytest
+from planted_chains import SKY, diagonal, gains
+
+import rimetree as rt
+from rimetree.calibration.data.likeness import Likeness, along, most_alike
+from rimetree.cli.calibrate_text import report_text
+
+NOISE = 7.0
+SHAPE = (30, 20, 16, 2)  # [baseline, time, channel, correlation]
+
+
+def noise(rng, shape=SHAPE):
+    return NOISE * (rng.normal(size=(*shape, 2)) @ [1, 1j])
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_noise_alone_is_not_alike(axis):
+    rng = np.random.default_rng(0)
+    sizes = rng.lognormal(0, 1, SHAPE)  # weights that are far from right
+    found = along(noise(rng) * sizes, rng.random(SHAPE) < 0.8, axis)
+    assert abs(found.deviations) < 4 and found.power > 0
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_what_changes_slowly_is_no_noise(axis):
+    rng = np.random.default_rng(1)
+    phase = np.linspace(0, 1, SHAPE[axis]).reshape([-1 if k == axis else 1 for k in range(4)])
+    found = along(noise(rng) + 3.0 * np.exp(1j * phase), np.ones(SHAPE, bool), axis)
+    assert found.part == pytest.approx(9 / (9 + 2 * NOISE**2), rel=0.15) and found.deviations > 6
+
+
+def test_channels_that_were_smoothed_by_hannings_window_are_compared_further_apart():
+    rng = np.random.default_rng(2)
+    every = noise(rng, (30, 20, 66, 2))
+    smoothed = 0.25 * every[:, :, :-2] + 0.5 * every[:, :, 1:-1] + 0.25 * every[:, :, 2:]
+    assert abs(along(smoothed, np.ones(smoothed.shape, bool), 2).deviations) < 4
+
+
+def test_the_axis_along_which_more_is_no_noise_counts():
+    one, other = Likeness(1.0, 10.0, 0.01), Likeness(0.5, 10.0, 0.01)
+    found = most_alike([[one, other], [one, other]])
+    assert found.part == pytest.approx(0.1) and found.deviations == pytest.approx(2 / np.sqrt(0.02))
+    assert not most_alike([[], []]).deviations
+
+
+@pytest.mark.parametrize("missing_jy", [0.0, 0.6])
+def test_a_source_that_is_missing_is_told_though_it_is_less_than_the_noise(solved, missing_jy):
+    """Nothing had been said of what is less than half of the noise."""
+    gain = diagonal(gains(np.random.default_rng(3), 1, 1))
+    faint = rt.sky.Source("c", 0.935, -0.488, (missing_jy, 0.0, 0.0, 0.0), patch="side")
+    seen = rt.sky.SkyModel([*SKY.sources, faint]) if missing_jy else SKY
+    report, solutions, _ = solved(["G: diag"], lambda antenna: gain[antenna], seen, model=SKY)
+    assert report.converged == report.solves and report.over_noise < 1.2
+    text = report_text(report, solutions.terms)
+    assert ("is no noise" in text) == bool(missing_jy)
+    if missing_jy:
+        assert report.no_noise.part == pytest.approx(1 - 1 / report.noise_ratio**2, rel=0.4)
