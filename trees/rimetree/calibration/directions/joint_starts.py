@@ -45,7 +45,8 @@ class JointStart:
     in the data; `chi_square`: of parallel hands; `criterion`: the same, and what a search for so many unknowns explains
     of noise;
     `good`: whether they explain the data as well as anything could; `possible`: whether that may be, as noise is;
-    `found_once`: whether they do not, and no more than one search has ended there."""
+    `found_once`: whether they do not, and no more than one search has ended there; `scale`: data over model, where no
+    term has it."""
 
     values: dict[str, NDArray[np.float64]]
     scales: dict[str, float]
@@ -55,6 +56,7 @@ class JointStart:
     good: bool
     possible: bool
     found_once: bool
+    scale: float | None = None
 
 
 class JointStarts:
@@ -375,7 +377,9 @@ class _Problem:
         exact = is_exact(found.chi_square, self._there.data)
         good, possible = exact or is_good(*fit), exact or is_good(*fit, SIGNIFICANT)
         once = not good and found.often < OFTEN
-        return JointStart(values, scales, self.absent, found.chi_square, criterion, good, possible, once)
+        of_all = self.unknowns.of_all
+        scale = None if of_all is None else float(np.exp(2 * place[of_all]))
+        return JointStart(values, scales, self.absent, found.chi_square, criterion, good, possible, once, scale)
 
 
 def _span_rad(unknowns: TermUnknowns, place: NDArray[np.float64]) -> float:

@@ -46,9 +46,8 @@ class StartingValues:
     """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it;
     `absent`: directions without signal; `share`: how much of each direction's model is in the data, relative to that of
     which most is; `floor`, `floor_freedom`: as of `Coherence`; `solved`: the fit from here, where one was made;
-    `released`: as of `SolveTree.solved`;
-    `lowest`: whether it ends in the lowest minimum, as far as that has been found often enough; None where it was not
-    searched for."""
+    `released`: as of `SolveTree.solved`; `lowest`: whether it ends in the lowest minimum, as far as that has been found
+    often enough; None where it was not searched for."""
 
     values: dict[str, NDArray[np.float64]]
     scale: float | None = None
@@ -66,8 +65,8 @@ Run = Callable[[StartingValues, set[str]], SolveReport | None]
 
 
 class StartingSearch:
-    """The search for one field and its window or windows. `factors`: of weights, as of `CoherenceReader`; `wanted`:
-    whether any term is searched for."""
+    """The search for one field and its windows. `factors`: of weights, as of `CoherenceReader`; `wanted`: whether any
+    term is searched for."""
 
     def __init__(
         self,
@@ -91,7 +90,8 @@ class StartingSearch:
         rest = [term for term in terms if term not in rotations]
         alone = each == rotations and len(each) == 1 and all(t.kind.name == "amplitude" and t.scalar for t in rest)
         self._circular = self._whole.by_circular_hands and alone
-        self._each = each if self._circular else [term for term in each if term.turns][:1]
+        turning = [term for term in each if term.turns]
+        self._each, self._several = each if self._circular else turning[:1], len(turning) > 1
         # What all antennas have of one feed against the other, where it is not held, is told by crossed hands.
         of_feeds = {term.name for term in self._each if term.kind.name in SEARCHED and len(term.elements) == 2}
         free = [one for one in tree.parameters if one.element == 1 and not (one.referred or one.fixed)]
@@ -99,7 +99,9 @@ class StartingSearch:
         self._crossed = directions if len(plan.group.correlations) == 4 else set()
         # Of others a fit may end in any minimum.
         of_directions = any(term.per is not None for term in rotations) and not self._circular
-        self._in_doubt = of_directions or self._whole.in_doubt or bool(self._crossed and self._around)
+        self._in_doubt = (
+            of_directions or self._whole.in_doubt or bool(self._crossed and (self._around or self._several))
+        )
         self._terms = list(terms)
         self._scaled = not has_amplitude(terms)
         names = [part.directions[each[0].per] for part in self._parts] if each else []
@@ -138,14 +140,15 @@ class StartingSearch:
         directions that are taken to be absent."""
         begin = StartingValues({}, absent=tuple(without))
         where = chunk, reference, options
-        if self.in_two_steps:
+        if self.in_two_steps or self._several:
             together = self._together(*where, without)
-            if together is not None:  # of parallel hands, which do not tell all that is in doubt
-                return replace(together, lowest=False) if self._in_doubt else together
+            if together is not None:
+                return together
         if self.wanted:
             found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
-        if self._in_doubt or (self._whole.hands is Hands.INTENSITY and not begin.values):  # too much to look at
+        too_much = self._whole.hands is Hands.INTENSITY and not begin.values  # to look at
+        if self._in_doubt or self._several or too_much:
             # Rotations that are searched for with terms of both feeds alike are gains of circular hands.
             apart = bool(self._each) or not self._whole.by_circular_hands
             sums, _ = self._read(chunk, self._terms, apart, reference, options)
@@ -208,15 +211,15 @@ class StartingSearch:
         joint = None if sums is None else self._jointly_found(sums, chunk, bins, without, known)
         if joint is None:
             return None
-        if self._tree.gains_of:
-            return StartingValues(
-                joint.values, None, joint.absent, joint.scales, *sums.floor, None, not joint.found_once
-            )
+        lowest = not (joint.found_once or self._in_doubt)  # parallel hands do not tell all that is in doubt
+        if self._tree.gains_of or self._several:
+            return StartingValues(joint.values, joint.scale, joint.absent, joint.scales, *sums.floor, None, lowest)
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         known = {name: value for name, value in joint.values.items() if name in whole}
         within = inside(every, self._tree, self._around, self._intervals, chunk, bins, known)
         found = self._of_directions(within, chunk, bins, without, joint)
-        return replace(found, values={**joint.values, **found.values}, scale=found.scale if self._scaled else None)
+        values, scale = {**joint.values, **found.values}, found.scale if self._scaled else None
+        return replace(found, values=values, scale=scale, lowest=lowest)
 
     def _jointly_found(self, sums: Coherence, chunk: Chunk, bins, without, known) -> JointStart | None:
         cells = {term.name: self._intervals.cells(term, chunk, bins, sums) for term in self._terms}
@@ -245,7 +248,8 @@ class StartingSearch:
         """For one chunk; `reference`: number of the antenna that phases refer to; `without`: directions that are taken
         to be absent."""
         apart = bool(self._each) and not self.in_two_steps
-        terms = self._each if apart else self._whole.steady
+        each = self._terms if apart and self._joint_possible(chunk, without) else self._each  # as all are searched for
+        terms = each if apart else self._whole.steady
         sums, bins = self._read(chunk, terms, apart, reference, options)
         if sums is None:
             return StartingValues({})

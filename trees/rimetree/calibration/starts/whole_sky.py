@@ -55,6 +55,9 @@ class WholeSkySearch:
         of_pair = self.any_phase and self._pair
         beside = self._band or of_pair or any(term.kind.name in ("full", "leakage") for term in whole)
         chain = [term for term in whole if term in of_antennas or term in searched]
+        # Delays of two feeds have a phase in common with each other.
+        shared = any(term.elements == ("",) for term in of_antennas)
+        beside = beside or (shared and any(len(term.elements) == 2 for term in searched))
         among = any(term in searched or term in phases or term in of_antennas[1:] for term in chain)
         all_hands = len(plan.group.correlations) == 4
         turnable = all_hands and plan.group.feed == "linear"

@@ -236,7 +236,8 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], dict[Place, bool]]
         # A term of directions inside of one of the whole sky is another in each of them.
         apart = [t for t in of_feeds if t.per not in (None, term.per)]
         changing = [t for t in of_feeds if t in apart or t.kind.name in ("delay", "tec") or not as_fine(term, t)]
-        if term.kind.name == "leakage" and any(other in inside for other in changing):
+        steady = [other for other in inside if other.kind.name == "full" and not as_fine(other, term)]
+        if term.kind.name == "leakage" and (steady or any(other in inside for other in changing)):
             released |= {(term.name, part, element) for part in ("re", "im") for element in ("01", "10")}
         outside = [other for other in changing if other not in inside]
         released |= {(t.name, part, t.elements[1]) for t in outside for part in ("im", "phase", "clock", "tec")}
