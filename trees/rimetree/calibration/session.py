@@ -196,6 +196,7 @@ class Session:
         self._fits = MadeFits(functools.partial(likeness_of, *of_what), always=always)
         where = ChunkSearch(self._search, self.tree, self._terms, self._options, chunk, reference)
         found = fit_chunk(where, run, self._fits.alike)
+        self._fits.end()
         self._search.take_tiles(None)
         return found
 

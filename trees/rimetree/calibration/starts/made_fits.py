@@ -21,6 +21,10 @@ class MadeFits:
         """How a fit has ended, and what was moved between terms after it."""
         self._each.append((solved, moves, self._look() if self._always or in_doubt else []))
 
+    def end(self) -> None:
+        """After the last fit: lets go of the data."""
+        self._look = list
+
     def moves(self, solved: SolveReport | None) -> Moves | None:
         """After a fit; None where none was made."""
         return next((moves for one, moves, _ in self._each if one is solved), None)
