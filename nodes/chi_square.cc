@@ -27,7 +27,7 @@ class ChiSquare final : public Objective {
             .children = {{.label = "residual",
                           .shape = "any",
                           .unit = "any",
-                          .doc = "Condeq, whose weight is used, or any residual, of weight 1",
+                          .doc = "Condeq, whose weight is used (Correlate: its counts), or any residual, of weight 1",
                           .repeated = true}},
             .minimum_children = 1};
   }

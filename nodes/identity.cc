@@ -1,7 +1,7 @@
 // Identity: x
 //
-// Child: x, any shape and unit. State: none. Result, flags and derivatives: those of the child, unchanged and shared,
-// not copied. MeqTrees: Identity.
+// Child: x, any shape and unit. State: none. Result, flags, derivatives and a residual's weights: those of the child,
+// unchanged and shared, not copied. MeqTrees: Identity.
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/node/node.h"
 #include "runtime/core/values/pull_back.h"
@@ -31,6 +31,7 @@ class Identity final : public Node {
     for (const Derivative& derivative : evaluation.child(0).derivatives)
       evaluation.add(derivative.parameter, derivative.value);
     evaluation.set_flags(evaluation.child(0).flags);
+    evaluation.result.weight = evaluation.child(0).weight;
   }
   void pull_back(PullBack& pull) const override { pull.pass_on(0); }
 };

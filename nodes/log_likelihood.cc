@@ -31,7 +31,8 @@ class LogLikelihood final : public Objective {
             .children = {{.label = "residual",
                           .shape = "any",
                           .unit = "any",
-                          .doc = "Condeq, whose weight (inverse variance) is used, or any residual, of weight 1",
+                          .doc = "Condeq, whose weight (inverse variance) is used (Correlate: its counts), or any "
+                                 "residual, of weight 1",
                           .repeated = true}},
             .state = {{.name = "posterior",
                        .type = StateType::boolean,

@@ -128,7 +128,7 @@ class Solver final : public Node, public SolverNode {
   SolveReport solve(Evaluator& evaluator, RequestParts& parts, Cancellation& cancellation) const override {
     const Forest& forest = evaluator.forest();
     for (const int child : forest.children(index()))
-      if (forest.node(child).algebra() != Algebra::residual)
+      if (forest.node(forest.behind_identities(child)).algebra() != Algebra::residual)
         throw Error("child \"" + forest.node(child).name() + "\" is a " + forest.node(child).node_class().name +
                     "; children of a Solver must be Condeq nodes");
     SolveReport report = solve::solve(evaluator, index(), parts, options_, cancellation);

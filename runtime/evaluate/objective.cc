@@ -89,7 +89,37 @@ std::vector<ParameterId> all_parameters(const Evaluation& evaluation, const Fore
   return parameters;
 }
 
+/// A residual that has weights, at or below a node; -1 where there is none. `seen`: nodes that need no second look.
+int weighted_residual(const Forest& forest, int node, std::vector<bool>& seen) {
+  std::vector<int> unread{node};
+  while (!unread.empty()) {
+    const int next = unread.back();
+    unread.pop_back();
+    if (next < 0 || seen[static_cast<std::size_t>(next)]) continue;
+    seen[static_cast<std::size_t>(next)] = true;
+    const std::span<const int> children = forest.children(next);
+    if (forest.node(next).algebra() == Algebra::residual &&
+        ((children.size() > 2 && children[2] >= 0) || forest.node(next).state().real("weight_factor") != 1))
+      return next;
+    unread.insert(unread.end(), children.begin(), children.end());
+  }
+  return -1;
+}
+
 }  // namespace
+
+void Objective::review(const Review& review) const {
+  std::vector<bool> seen(review.forest.size());
+  for (const int given : review.forest.children(review.node)) {
+    if (given < 0) continue;
+    const int child = review.forest.behind_identities(given);
+    if (review.forest.node(child).algebra() == Algebra::residual) continue;
+    if (const int lost = weighted_residual(review.forest, child, seen); lost >= 0)
+      review.warn("takes the weights of Condeqs that are its children; that of node \"" +
+                  review.forest.node(lost).name() + "\" does not count, as node \"" + review.forest.node(child).name() +
+                  "\" comes between them");
+  }
+}
 
 CellShape cells_of(const Result& residual) {
   CellShape cells = residual.value.cells();

@@ -6,6 +6,7 @@
 
 #include "runtime/core/cells/cell_loop.h"
 #include "runtime/core/node/node.h"
+#include "runtime/core/node/review.h"
 #include "runtime/core/values/pull_back.h"
 
 namespace rimetree {
@@ -53,12 +54,14 @@ class ResidualWeights {
 CellShape cells_of(const Result& residual);
 
 /// One child each: a Condeq. Flagged cells and cells of weight zero are left out; missing children too.
-class Objective : public Node {
+class Objective : public Node, public Reviewer {
  public:
   using Node::Node;
   TensorShape result_dims(std::span<const TensorShape* const> children) const override;
   NodeTraits own_traits() const override { return {.skips_missing = true}; }
-  Capabilities capabilities() const override { return {.objective = this}; }
+  Capabilities capabilities() const override { return {.objective = this, .reviewer = this}; }
+  /// Warns of Condeqs whose weights are lost on the way to it.
+  void review(const Review& review) const override;
   std::unique_ptr<BatchKernel> make_kernel() const override;
 
   /// Adds the children of an evaluation, in their order.

@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("memory", "runtime", "nodes", "trees")
 GENERATED = {"trees/rimetree/nodes.pyi"}
-MOST_FILES_OF_THE_FIRST = 15
+MOST_FILES_OF_THE_FIRST = 15  # beside those of beams, which may be Gaussian, too
 
 
 def files_that_name(pattern: str) -> set[str]:
@@ -37,4 +37,5 @@ def test_a_shape_is_named_where_the_guide_says():
 
 
 def test_the_first_shape_is_no_special_one():
-    assert len(files_that_name("gaussian")) <= MOST_FILES_OF_THE_FIRST
+    named = {name for name in files_that_name("gaussian") if "beam" not in name}
+    assert len(named) <= MOST_FILES_OF_THE_FIRST

@@ -74,6 +74,8 @@ inline std::map<std::string, Recipe> written_recipes() {
   r["UVW"] = {{ChildRecipe{{2}, 0.5}, ChildRecipe{{3}, 0, 10}, ChildRecipe{{3}, 0, 10}}, {{"include_deriv", true}}};
   r["VisPhaseShift"] = {{kLmn, kUvwRates}};
   r["TFSmearFactor"] = {{kLmn, kUvwRates}};
+  r["DishBeam"] = {{kLmn, ChildRecipe{{}, 0.4, 0.1, false, true, 0.1}},
+                   {{"profile", std::string("airy")}, {"ref_freq_hz", 1e9}, {"blockage", 0.3}}};
   r["SourceShape"] = {{kShape, kUvw}};
   r["Spectrum"] = {{kStokes, ChildRecipe{{-1, 2}, 0, 0.8}, ChildRecipe{{-1}, 1.2, 0.1, false, true, 0.1, 1e9},
                     ChildRecipe{{}, 0.5, 0.1, false, true, 0.1}}};

@@ -42,6 +42,7 @@ from .verification import Verification
 
 if TYPE_CHECKING:  # what is loaded when it is used
     from . import calibration, ms, plots, sky, telescopes  # noqa: F401
+    from .beams import Beam
     from .mounts import azimuth_elevation, feed_rotation, parallactic_angle
     from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
 
@@ -50,6 +51,7 @@ __version__ = "0.1.0"
 __getattr__, __dir__ = when_used(
     __name__,
     {
+        "beams": "Beam",
         "mounts": "azimuth_elevation feed_rotation parallactic_angle",
         "sky_trees": "SkyNodes many_node_tree psv_tree sky_nodes",
     },
@@ -58,6 +60,7 @@ __getattr__, __dir__ = when_used(
 )
 
 __all__ = [
+    "Beam",
     "Cells",
     "DerivativeCheck",
     "Error",

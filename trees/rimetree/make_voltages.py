@@ -141,7 +141,7 @@ def make_voltages(
         receivers.sample_rate_hz, receivers.centre_hz, receivers.channels, receivers.format.startswith("real")
     )
     frequency_hz = band.points_hz(16)
-    stokes = stokes_at(sky, frequency_hz) if len(sky) else np.zeros((0, 4, len(frequency_hz)))
+    stokes = stokes_at(sky, frequency_hz, phase_centre_rad) if len(sky) else np.zeros((0, 4, len(frequency_hz)))
     power_jy = receivers.noise_jy + stokes[:, 0].sum(axis=0).mean()
     if not power_jy > 0:
         raise Error("there are neither sources nor noise")

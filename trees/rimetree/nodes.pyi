@@ -179,7 +179,7 @@ def ChiSquare(
 
     Children
         residual (any, any, any number)
-            Condeq, whose weight is used, or any residual, of weight 1
+            Condeq, whose weight is used (Correlate: its counts), or any residual, of weight 1
 
     Result: scalar, real
 
@@ -408,6 +408,38 @@ def DeviceMemory(
     Baxter, MSc thesis, University of Cape Town: persistent device memory as future work
     """
 
+def DishBeam(
+    lmn: Child,
+    width: Child,
+    *,
+    profile: str = ...,
+    ref_freq_hz: float,
+    blockage: float = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Voltage pattern of a dish at directions from where it points: circular, real, 1 in the middle.
+
+        E(sqrt(l^2 + m^2) / width nu / ref_freq_hz), 0 where n < 0; gaussian: exp(-2 ln2 y^2); cosine: cos(1.18896 pi y) / (1 - (2.37793 y)^2); airy: A(x) = 2 J_1(x)/x at x = 3.23268 y, with blockage b (A(x) - b^2 A(b x)) / (1 - b^2)
+
+    Children
+        lmn ([3] or [source,3], dimensionless)
+            direction cosines from where the dish points, as LMN gives them
+        width ([], rad)
+            full width at half maximum of the power at ref_freq_hz; of airy: without blockage
+
+    State
+        profile (str, default 'gaussian')
+            gaussian, cosine (field tapered to the dish's edge) or airy (field alike on all of the dish)
+        ref_freq_hz (float, Hz, required)
+            frequency of the width; widths go as 1/frequency
+        blockage (float, default 0.0)
+            of airy: diameter of what shadows the middle of the dish, as a part of the dish's
+
+    Result: scalar or [source], real, dimensionless, at most 1; varies along freq
+
+    Mauch et al. 2020, ApJ 888, 61, eq. 3 and 4 (cosine); Thompson, Moran & Swenson 2017, chapter 5 (airy); docs/writing-trees.md, primary beams
+    """
+
 def Divide(
     a: Child,
     b: Child,
@@ -591,7 +623,8 @@ def LogLikelihood(
 
     Children
         residual (any, any, any number)
-            Condeq, whose weight (inverse variance) is used, or any residual, of weight 1
+            Condeq, whose weight (inverse variance) is used (Correlate: its counts), or any residual, of
+            weight 1
 
     State
         posterior (bool, default False)
@@ -1668,6 +1701,7 @@ __all__ = [
     "Correlation",
     "Cos",
     "DeviceMemory",
+    "DishBeam",
     "Divide",
     "Exp",
     "Freq",

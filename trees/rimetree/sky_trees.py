@@ -36,7 +36,8 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
 
     `phase_centre_rad`: right ascension and declination, in the frame of the sky's positions. `feed`:
     "linear" or "circular". Each quantity is one tensor over the sources, so the number of nodes does not grow with the
-    sky. A sky without sources, as may be left of one by `select`, has visibilities of 0.
+    sky. A sky without sources, as may be left of one by `select`, has visibilities of 0. Of a sky that is seen through
+    a beam (`SkyModel.seen_through`) the brightness is what the beam lets through.
     """
     if len(phase_centre_rad) != 2:
         raise Error(f"phase_centre_rad must be right ascension and declination, not {list(phase_centre_rad)}")
@@ -54,26 +55,37 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
             logarithmic=sky.logarithmic,
             scale_polarisation=sky.spectrum_scales_polarisation,
         )
-    ns.brightness << rt.Stokes(stokes, feed=feed)
+    brightness = rt.Stokes(stokes, feed=feed)
+    if sky.beam is not None:
+        brightness = rt.MatrixMultiply(sky.beam.power(ns, ns.radec, ns.radec_0), brightness)
+    ns.brightness << brightness
     shape = None
     if sky.shape_rad.any():
         shape = ns.shape << rt.Constant(sky.shapes_in_plane(phase_centre_rad))
     return SkyNodes(ns.lmn, ns.brightness, shape, len(sky))
 
 
-def stokes_at(sky: SkyModel, frequency_hz: Sequence[float]) -> NDArray[np.float64]:
-    """[source,4,freq] Stokes parameters (Jy) of a sky model at frequencies, by the `Spectrum` node."""
+def stokes_at(
+    sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float] | None = None
+) -> NDArray[np.float64]:
+    """[source,4,freq] Stokes parameters (Jy) of a sky model at frequencies, by the `Spectrum` node; as its beam, if it
+    has one, lets through around a phase centre; without one as they are."""
+    if phase_centre_rad is None:
+        sky, phase_centre_rad = sky.seen_through(None), (0.0, 0.0)
     ns = NodeScope()
-    sky_nodes(ns, sky, (0.0, 0.0))
-    name = "stokes" if "stokes" in ns.AllNodes() else "stokes_0"
-    ns.I << rt.Identity(ns[name])
-    found = Forest(ns).evaluate(ns.I, Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0]))[:, :, 0]
-    return np.broadcast_to(found, (*found.shape[:2], len(frequency_hz)))
+    sky_nodes(ns, sky, phase_centre_rad)
+    written = ns.AllNodes()
+    cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0])
+    found = Forest(ns).evaluate(ns["stokes" if "stokes" in written else "stokes_0"], cells)[:, :, 0]
+    power = Forest(ns).evaluate(ns.beam, cells)[:, None, 0] ** 2 if "beam" in written else 1.0
+    return np.broadcast_to(found * power, (*found.shape[:2], len(frequency_hz)))
 
 
-def stokes_i_at(sky: SkyModel, frequency_hz: float) -> NDArray[np.float64]:
-    """[source] Stokes I (Jy) of a sky model at a frequency."""
-    return stokes_at(sky, [frequency_hz])[:, 0, 0]
+def stokes_i_at(
+    sky: SkyModel, frequency_hz: float, phase_centre_rad: Sequence[float] | None = None
+) -> NDArray[np.float64]:
+    """[source] Stokes I (Jy) of a sky model at a frequency, as `stokes_at`."""
+    return stokes_at(sky, [frequency_hz], phase_centre_rad)[:, 0, 0]
 
 
 def taper_at(shape: Sequence[float], u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -89,10 +101,15 @@ def taper_at(shape: Sequence[float], u: NDArray[np.float64], v: NDArray[np.float
 
 def flux_text(sky: SkyModel, groups: Sequence) -> str:
     """ "3.2 Jy at 1400 MHz": the sum of Stokes I at the middle of the band of some `MsGroup`s. Each source counts with
-    its spectrum: sums over different reference frequencies mean nothing."""
+    its spectrum: sums over different reference frequencies mean nothing. With a beam also what it lets through."""
     low, high = min(g.frequency_hz[0] for g in groups), max(g.frequency_hz[1] for g in groups)
     middle_hz = 0.5 * (low + high)
-    return f"{stokes_i_at(sky, middle_hz).sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
+    text = f"{stokes_i_at(sky, middle_hz).sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
+    if sky.beam is None:
+        return text
+    centres = {group.field_id: group.phase_centre_rad for group in groups}
+    seen = [f"{stokes_i_at(sky, middle_hz, centre).sum():.6g}" for centre in centres.values()]
+    return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through the {sky.beam}"
 
 
 @checked

@@ -31,6 +31,11 @@ int Forest::find(std::string_view name) const {
   throw Error("the forest has no node \"" + std::string(name) + "\"" + (similar.empty() ? "" : "; it has " + similar));
 }
 
+int Forest::behind_identities(int index) const {
+  while (node(index).algebra() == Algebra::identity) index = children(index)[0];
+  return index;
+}
+
 std::vector<int> Forest::roots() const {
   std::vector<int> result;
   for (std::size_t i = 0; i < nodes_.size(); ++i)

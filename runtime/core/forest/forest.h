@@ -80,6 +80,8 @@ class Forest {
   /// Children of a node by slot, -1 where an optional child is absent.
   std::span<const int> children(int index) const { return children_[index]; }
   std::span<const int> parents(int index) const { return parents_[index]; }
+  /// The node whose result it passes on, where it is an Identity (of an Identity ...); else itself.
+  int behind_identities(int index) const;
   /// Nodes without parents.
   std::vector<int> roots() const;
   /// Nodes such that children come before parents, by level (longest path to a leaf) and then by description order.

@@ -67,7 +67,8 @@ Problem::Problem(const Forest& forest, int solver, const Request& request, const
   std::vector<int> wanted, found;
   for (const std::string& name : parm_names) wanted.push_back(forest.find(name));
   std::vector<std::map<int, AxisSet>> below;
-  for (const int condeq : forest.children(solver)) {
+  for (const int child : forest.children(solver)) {
+    const int condeq = forest.behind_identities(child);
     const std::span<const int> children = forest.children(condeq);
     equations.push_back({condeq,
                          children[0],

@@ -104,6 +104,17 @@ def propose_shape(g: Growth, _):
     return [("shape", shapes(g, some_sources(g))), ("uvw", uvw(g, g.chance(0.5)))], {}
 
 
+@proposal("DishBeam")
+def propose_dish_beam(g: Growth, _):
+    if g.cells.to_runtime()[1] is None:
+        return None
+    profile = g.one_of("gaussian", "cosine", "airy")
+    state = {"profile": profile, "ref_freq_hz": float(g.rng.uniform(1e9, 1.6e9))}
+    if profile == "airy" and g.chance(0.5):
+        state["blockage"] = float(g.rng.uniform(0, 0.9))
+    return [("lmn", lmn(g, some_sources(g))), ("width", g.constant(g.rng.uniform(0.01, 1)))], state
+
+
 @proposal("Stokes")
 def propose_stokes(g: Growth, _):
     sources = some_sources(g)

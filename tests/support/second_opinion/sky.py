@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import erfa
 import numpy as np
+import scipy.special
 
 from .registry import Call, opinion
 from .values import RefusedError, Value
@@ -134,6 +135,32 @@ def source_shape(call: Call) -> Value:
     y = taper(shape, uvw, call.axis("freq"))
     # The exponent rounds by as much as it is.
     return call.result(y.astype(float), np.where(y > 0, y * (1 + np.abs(np.log(y + (y == 0)))), 0))
+
+
+def airy(x: np.ndarray) -> np.ndarray:
+    return np.where(x == 0, 1.0, 2 * scipy.special.j1(x) / np.where(x == 0, 1.0, x))
+
+
+@opinion("DishBeam")
+def dish_beam(call: Call) -> Value:
+    x, width = checked_lmn(call.child("lmn").x), call.child("width").x
+    required(width.ndim == 5 and not np.iscomplexobj(width), "a width that is no real number")
+    ref_freq_hz, b = call.state["ref_freq_hz"], call.state["blockage"]
+    required(0 < ref_freq_hz < np.inf, "a reference frequency that is not positive")
+    required(0 <= b < 1 and (b == 0 or call.state["profile"] == "airy"), "such a blockage")
+    l, m, n = (column(x, k) for k in range(3))  # noqa: E741
+    y = np.hypot(l, m) / (width[:, None] if x.ndim == 7 else width) * call.axis("freq") / ref_freq_hz
+    if call.state["profile"] == "gaussian":
+        voltage = 0.5 ** (2 * y**2)
+    elif call.state["profile"] == "cosine":
+        # The transform of cos(pi r) over a line of unit length: of edges 0, unlike that of a uniform field.
+        k = 1.1889647809329456
+        voltage = 0.25 * np.pi * (np.sinc(k * y - 0.5) + np.sinc(k * y + 0.5))
+    else:
+        x = 2 * 1.6163399483107032 * y
+        voltage = (airy(x) - b**2 * airy(b * x)) / (1 - b**2)
+    voltage = np.where(n < 0, 0.0, voltage)
+    return call.result(voltage, 100.0)  # the series of the Airy pattern has terms of up to 30
 
 
 @opinion("Stokes")

@@ -63,6 +63,8 @@ def voltages(call: Call) -> Value:
     state = call.state
     n_channel, n_input = int(state["n_channel"]), int(state["n_input"])
     codes = np.fromfile(state["source"][0], FORMATS[state["format"]][1])
+    if len(codes) % (n_channel * n_input):
+        raise RefusedError(f"{len(codes)} samples of {n_channel} channels and {n_input} inputs")
     if state["order"] == "time,channel,input":
         numbers = decoded(codes, state["format"]).reshape(-1, n_channel, n_input)
     else:
@@ -138,6 +140,7 @@ def correlate(call: Call) -> Value:
     value.flags = value.flags | (counts == 0).astype(int)
     value.doubt = value.doubt | samples.doubt
     value.counts = counts * samples.independent
+    value.weight = np.broadcast_to(value.counts, (len(value.x), *value.counts.shape))
     return value
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import click
 
 from ..some_names import some_names
+from .apply_text import new_flags_text, warn_of_antennas, warn_of_family, warn_of_other_data
+from .beams import diameters_of, require_beam, through_beam
 from .data_selection import check_rows, chosen_rows, rows_options
 from .errors import Failed, NothingUsable
 from .models import model_column_option, of_patches, read_model, sky_options
-from .output import log, table
+from .output import log
 from .sections import Sectioned
 from .selection import (
     NAMES,
@@ -22,8 +24,6 @@ from .selection import (
     warn_of_directions,
 )
 from .weights import check_weights, weights_option, write_weights
-
-_MOST_ANTENNAS = 20
 
 
 def solutions_options(function):
@@ -98,6 +98,8 @@ def command(
     subtract,
     keep,
     patches,
+    beam,
+    pointing,
     no_correct,
     sky,
     sky_format,
@@ -141,6 +143,7 @@ def command(
         raise click.UsageError("--subtract and --sky (or --model-column) go together: give both or none")
     if no_correct and not subtract:
         raise click.UsageError("with --no-correct and without --subtract there is nothing to do")
+    require_beam(beam, pointing, sky, phase_centre)
     require_ms(ms)
     model = None
     if not subtract:  # without a tree, on which threads work side by side
@@ -149,7 +152,6 @@ def command(
         model = _without(read_model(sky, sky_format, skip_unsupported, model_columns, patches), keep)
     options = {
         "correct": not no_correct,
-        "subtract": model,
         "direction": direction,
         "interpolation": interpolation,
         "data_column": data_column,
@@ -161,6 +163,7 @@ def command(
             raise click.UsageError("--weights are those of corrected data: leave --no-correct out")
         check_weights(ms, wait)
     summary = rt.ms.inspect(ms, scan_cells=False)
+    options["subtract"] = through_beam(model, beam, pointing, diameters_of(summary))
     rows = chosen_rows(chosen, summary)
     files = [calibration.read_h5parm(file) for file in solutions]
     if from_field is not None:
@@ -206,15 +209,15 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     for group in groups:
         group.require_column(options["data_column"])
     sets = [one for own in files for one in own]
-    _warn_of_family(summary, sets)
+    warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]
     jobs = [
         _Job(group, solutions, {**options, "subtract": _subtracted(options["subtract"], group)}, resources, accuracy)
         for group, solutions in zip(groups, chosen, strict=True)
     ]
     counts = [job.new_flags(dry=bool(how.get("dry_run"))) for job in jobs]
-    _warn_of_antennas(groups, chosen)
-    _warn_of_other_data(groups, chosen)
+    warn_of_antennas(groups, chosen)
+    warn_of_other_data(groups, chosen)
     _refuse_useless(ms, groups, sets, counts)
     if how.get("dry_run"):
         for job in jobs:
@@ -331,70 +334,3 @@ def _refuse_useless(ms, groups, sets, counts) -> None:
         reasons = dict.fromkeys(reason for count in counts for reason in count.new_of_antenna)
         reason = "; ".join(reasons) or "all of them are flagged"
     raise NothingUsable(f"nothing of the solutions can be used for {ms}: {reason}. The set is left as it is")
-
-
-def _warn_of_antennas(groups, chosen) -> None:
-    """Antennas without solutions: once for all windows of which the same is to be said."""
-    windows: dict[tuple[str, ...], list[str]] = {}
-    for group, solutions in zip(groups, chosen, strict=True):
-        names = (group.antenna_names[a] for a in group.antennas)
-        if unknown := tuple(name for name in names if not solutions.knows(name)):
-            windows.setdefault(unknown, []).append(str(group.data_desc_ids[0]))
-    for unknown, ids in windows.items():
-        where = "" if len(groups) == 1 else f" (in {len(ids)} of {len(groups)} fields and windows)"
-        log(f"warning: no solutions for {len(unknown)} antennas, {some_names(unknown)}: their data are flagged{where}")
-
-
-def _warn_of_other_data(groups, chosen) -> None:
-    """Where solutions are for another band or other feeds: nothing is flagged, and what comes out looks as if it were
-    right."""
-    from rimetree import calibration
-
-    for warning in (calibration.frequency_warning, calibration.feed_warning):
-        said = list(filter(None, map(warning, groups, chosen)))
-        for text in said[:1]:
-            others = f" (and {len(said) - 1} more fields and windows)" if len(said) > 1 else ""
-            log(f"warning: {text}{others}")
-
-
-def new_flags_text(groups, counts) -> str:
-    """What is newly flagged: of all data, of windows that lose more than others, by antenna and reason."""
-    every = max(1, sum(count.all for count in counts))
-    before, new = (100 * sum(getattr(count, what) for count in counts) / every for what in ("flagged", "new"))
-    lines = [f"flags: {before:.4g} % of the data were flagged before, {new:.4g} % are newly flagged"]
-    share = [100 * count.new / max(1, count.all) for count in counts]
-    if len(groups) > 1 and max(share) - min(share) > 1:
-        worst = sorted(zip(share, groups, strict=True), key=lambda pair: -pair[0])[:5]
-        lines.append(
-            "  most in "
-            + ", ".join(f"field {g.field_id} window {g.data_desc_ids[0]} ({part:.3g} %)" for part, g in worst)
-        )
-    found: dict[tuple[str, str], int] = {}
-    data: dict[str, int] = {}
-    for count in counts:
-        for index, name in enumerate(count.antennas):
-            data[name] = data.get(name, 0) + int(count.all_of_antenna[index])
-            for reason, numbers in count.new_of_antenna.items():
-                if numbers[index]:
-                    found[name, reason] = found.get((name, reason), 0) + int(numbers[index])
-    if not found:
-        return lines[0]
-    ordered = sorted(found.items(), key=lambda item: -item[1] / max(1, data[item[0][0]]))
-    rows = [[name, f"{100 * n / max(1, data[name]):.4g}", reason] for (name, reason), n in ordered[:_MOST_ANTENNAS]]
-    lines.append(table(["antenna", "newly flagged/% of its data", "because"], rows, left=(0, 2)))
-    if len(ordered) > _MOST_ANTENNAS:
-        lines.append(f"... and {len(ordered) - _MOST_ANTENNAS} more")
-    return "\n".join(lines)
-
-
-def _warn_of_family(summary: dict, sets) -> None:
-    """Gains of a set whose UVW have the other sign are the complex conjugates."""
-    family = summary["uvw"]["family"]
-    for solutions in sets:
-        other = solutions.provenance.get("uvw_family")
-        if other in ("p-q", "q-p") and family in ("p-q", "q-p") and other != family:
-            log(
-                f"warning: the solutions are of a Measurement Set with UVW of the family {other}, this one has "
-                f"{family}: its gains are the complex conjugates"
-            )
-            return

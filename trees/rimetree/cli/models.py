@@ -8,16 +8,18 @@ from collections.abc import Callable, Sequence
 
 import click
 
+from .beams import beam_options
 from .errors import Failed
 from .output import log
 from .selection import NAMES, angles_from, chosen_fields
 
 
 def sky_options(required: bool, of_fields: bool = False) -> Callable:
-    """--sky, --sky-format, --skip-unsupported and --patch; `of_fields`: --sky may be repeated, for a field each."""
+    """--sky, --sky-format, --skip-unsupported, --patch, --beam, --pointing; `of_fields`: --sky may be repeated, for a
+    field each."""
 
     def add(function: Callable) -> Callable:
-        function = patch_option(function)
+        function = patch_option(beam_options(function))
         function = click.option(
             "--skip-unsupported",
             is_flag=True,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import click
 
+from .beams import diameters_of, require_beam, through_beam
 from .data_selection import chosen_groups, rows_options
 from .models import read_sky, sky_options
 from .selection import require_ms, scope_of_sky, tree_options
@@ -28,6 +29,8 @@ def forests(
     sky_format,
     skip_unsupported,
     patches,
+    beam,
+    pointing,
     column,
     no_smearing,
     many_node,
@@ -47,19 +50,21 @@ def forests(
         raise click.UsageError("give a script (ending in .py), or --sky FILE and a Measurement Set")
     if patches and sky is None:
         raise click.UsageError("--patch goes with --sky")
+    require_beam(beam, pointing, sky, phase_centre)
     ms = what.pop(0) if what else None
     if script is None and ms is None:
         raise click.UsageError("give a Measurement Set to which the tree of --sky belongs")
     how = forest_arguments or {}
     groups = [None]
     if ms is not None:
-        groups = chosen_groups(ms, chosen, rt.ms.inspect(require_ms(ms), scan_cells=False))
+        summary = rt.ms.inspect(require_ms(ms), scan_cells=False)
+        groups = chosen_groups(ms, chosen, summary)
     if script is not None:
         written = Script(script, what)
         for group in groups:
             yield group, rt.Forest(written.scope(group), **how)
         return
-    model = read_sky(sky, sky_format, skip_unsupported, patches)
+    model = through_beam(read_sky(sky, sky_format, skip_unsupported, patches), beam, pointing, diameters_of(summary))
     for group in groups:
         tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
         yield group, rt.Forest(scope_of_sky(group, model, column, **tree), **how)

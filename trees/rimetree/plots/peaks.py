@@ -42,7 +42,7 @@ class Peak:
 
 def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
     """One `Peak` per source of the model, in its order."""
-    fluxes = stokes_i_at(sky, image.frequency_hz)
+    fluxes = stokes_i_at(sky, image.frequency_hz, image.phase_centre_rad)
     places = image.pixels(sky.radec_rad)
     beam_pixels = 3.0 if image.beam is None else image.beam.major_rad / image.scale_rad
     shapes = [tuple(shape) if shape[:3].any() else None for shape in sky.shapes_in_plane(image.phase_centre_rad)]

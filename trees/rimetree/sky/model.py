@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import check_fields, checked
+from ..beams import Beam
 from .errors import SkyModelError
 from .projection import projected
 from .source import PROFILES, Source
@@ -41,6 +42,7 @@ class SkyModel(Sequence):
     sources : the sources
     skipped : what reading left out (see `Skipped`)
     patch_radec_rad : positions (ra, dec) that a file gives for its patches
+    beam : the primary beam that the sources are seen through; fluxes are those without it. No file holds it
 
     Arrays (float64 or bool, read only) come in the order of the sources; S is their number. Raises `SkyModelError`
     where two sources share a name.
@@ -49,6 +51,7 @@ class SkyModel(Sequence):
     sources: tuple[Source, ...]
     skipped: tuple[Skipped, ...] = ()
     patch_radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
+    beam: Beam | None = None
 
     def __post_init__(self) -> None:
         for name in ("sources", "skipped"):
@@ -123,10 +126,16 @@ class SkyModel(Sequence):
 
     def without_patches(self) -> SkyModel:
         """The same sources in no patch, for formats that hold none."""
-        return SkyModel(tuple(replace(source, patch="") for source in self.sources), self.skipped)
+        sources = tuple(replace(source, patch="") for source in self.sources)
+        return replace(self, sources=sources, patch_radec_rad={})
+
+    @checked
+    def seen_through(self, beam: Beam | None) -> SkyModel:
+        """The same sources through a primary beam (None: without one)."""
+        return replace(self, beam=beam)
 
     def _with(self, sources: Iterable[Source]) -> SkyModel:
-        return SkyModel(tuple(sources), self.skipped, self.patch_radec_rad)
+        return replace(self, sources=tuple(sources))
 
     @cached_property
     def radec_rad(self) -> Float64Array:

@@ -52,7 +52,8 @@ class PredictedSky:
         return {name: sum(flux_jy[source.name] for source in self._of(per, name)) for name in self.directions(per)}
 
     def _stokes_i(self, group: MsGroup) -> list[float]:
-        return [float(flux) for flux in stokes_i_at(self.sky, 0.5 * sum(group.frequency_hz))]
+        middle_hz = 0.5 * sum(group.frequency_hz)
+        return [float(flux) for flux in stokes_i_at(self.sky, middle_hz, group.phase_centre_rad)]
 
     def radec_rad(self, per: str, centre_rad: Sequence[float]) -> dict[str, tuple[float, float]]:
         """{direction: (ra, dec)}."""
@@ -68,7 +69,8 @@ class PredictedSky:
 
     @property
     def fingerprint(self) -> str:
-        return hashlib.sha256(repr(self.sky.sources).encode()).hexdigest()
+        beam = "" if self.sky.beam is None else repr(self.sky.beam)
+        return hashlib.sha256((repr(self.sky.sources) + beam).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

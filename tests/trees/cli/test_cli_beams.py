@@ -1,0 +1,126 @@
+"""Commands that see a sky model through a primary beam."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import CENTRE
+
+import rimetree as rt
+
+BEAM = "cosine: 57.5arcmin, 1.5GHz"
+
+
+def read(path, column):
+    """[baseline, slot, channel, correlation]"""
+    (tile,) = rt.ms.tiles(path, [column], time_slots=100)
+    return tile["columns"][column]
+
+
+def directions(sky, group):
+    """l, m and n of each source."""
+    ra, dec = (sky.radec_rad - [group.phase_centre_rad[0], 0]).T
+    centre = group.phase_centre_rad[1]
+    l = np.cos(dec) * np.sin(ra)  # noqa: E741
+    m = np.sin(dec) * np.cos(centre) - np.cos(dec) * np.sin(centre) * np.cos(ra)
+    return np.array([l, m, np.sqrt(1 - l**2 - m**2)])
+
+
+def apparent(sky_file, path):
+    """The visibilities that NumPy expects, from `rt.predict` and the power in each direction and channel."""
+    sky = rt.sky.read(sky_file)
+    (group,) = rt.ms.groups(path)
+    (tile,) = rt.ms.tiles(path, [], time_slots=100)
+    l, m, n = directions(sky, group)  # noqa: E741
+    y = 1.1889647809329456 * np.hypot(l, m)[:, None] * tile["frequency_hz"] / (np.radians(57.5 / 60) * 1.5e9)
+    power = (np.cos(np.pi * y) / (1 - 4 * y**2)) ** 2
+    slope = np.where([[source.spectrum != ()] for source in sky], (tile["frequency_hz"] / 1.4e9) ** -0.7, 1.0)
+    stokes = sky.stokes_jy[:, None, :] * (power * slope)[:, :, None]
+    lmn = np.stack([l, m, n], axis=1)
+    uvw = tile["uvw_m"].reshape(-1, 3)
+    found = rt.predict(uvw, tile["frequency_hz"], lmn, stokes, gaussian=sky.shapes_in_plane(group.phase_centre_rad))
+    return found.reshape(*tile["uvw_m"].shape[:2], len(tile["frequency_hz"]), 4)
+
+
+def test_simulate_sees_through_a_beam(command, kat7, sky_file):
+    said = command("simulate", kat7, "--sky", sky_file, "--beam", BEAM, "--no-smearing").output
+    assert "Jy through the cosine beam of 57.5 arcmin at 1500 MHz" in said
+    expected = apparent(sky_file, kat7)
+    assert np.abs(read(kat7, "MODEL_DATA") - expected).max() < 1e-6  # single precision on disk
+    command("simulate", kat7, "--sky", sky_file, "--beam", BEAM, "--no-smearing", "--many-node", "--column", "OTHER")
+    assert np.abs(read(kat7, "OTHER") - expected).max() < 1e-6
+    command("simulate", kat7, "--sky", sky_file, "--no-smearing", "--column", "OTHER")
+    assert np.abs(read(kat7, "OTHER") - expected).max() > 0.01
+
+
+def test_dishes_are_those_of_the_set(command, kat7, sky_file):
+    """KAT-7's have 12 m."""
+    for column, beam in (("ONE", "airy"), ("TWO", "airy: 12m"), ("THREE", "AIRY:1200cm, 0m")):
+        command("simulate", kat7, "--sky", sky_file, "--column", column, "--beam", beam)
+    assert (read(kat7, "ONE") == read(kat7, "TWO")).all() and (read(kat7, "ONE") == read(kat7, "THREE")).all()
+    for column, right_ascension in (("TWO", "03:32:30"), ("THREE", "03:33:00")):
+        pointing = ("--pointing", right_ascension, "-27d48m")
+        command("simulate", kat7, "--sky", sky_file, "--column", column, "--beam", "airy", *pointing)
+    np.testing.assert_allclose(read(kat7, "TWO"), read(kat7, "ONE"), atol=1e-6)
+    assert np.abs(read(kat7, "THREE") - read(kat7, "ONE")).max() > 0.01
+
+
+def test_calibration_uses_the_same_beam(command, kat7, sky_file, tmp_path):
+    beam = ("--sky", sky_file, "--beam", BEAM)
+    command("simulate", kat7, *beam, "--column", "DATA")
+    sol = tmp_path / "sol.h5"
+    command("calibrate", kat7, *beam, "--term", "G: diag, 2min", "--out", sol)
+    gains = rt.calibration.read_h5parm(sol)[0].terms[0]
+    assert np.nanmax(np.abs(gains.value["amplitude"] - 1)) < 1e-5
+    command("apply", kat7, "--solutions", sol, "--subtract", *beam)
+    assert np.abs(read(kat7, "CORRECTED_DATA")).max() < 1e-5
+    # Without it gains take up what the beam lets not through.
+    command("calibrate", kat7, *beam[:2], "--term", "G: diag, 2min", "--out", sol, "--overwrite")
+    gains = rt.calibration.read_h5parm(sol)[0].terms[0]
+    assert np.nanmax(np.abs(gains.value["amplitude"] - 1)) > 1e-3
+
+
+def test_images_and_trees_are_compared_through_it(command, kat7, sky_file, tmp_path):
+    beam = ("--sky", sky_file, "--beam", "gaussian: 20arcmin, 1.4GHz")
+    command("simulate", kat7, *beam, "--column", "DATA")
+    table = command("image", kat7, "--column", "DATA", *beam, "-o", tmp_path / "a.png").output
+    seen_jy = [float(line.split()[1]) for line in table.splitlines() if line.startswith("b ")]
+    (group,) = rt.ms.groups(kat7)
+    widths = np.hypot(*directions(rt.sky.read(sky_file), group)[:2, 1]) / np.radians(20 / 60)
+    assert seen_jy == pytest.approx([2.0 ** (-4 * widths**2)], rel=5e-3)  # at a frequency near 1.4 GHz
+    assert "DishBeam" in command("explain", kat7, *beam).output
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--beam", "top hat"], "there is no beam 'top hat'; there are airy, gaussian, cosine"),
+        (["--beam", "gaussian"], "expected gaussian: WIDTH, FREQUENCY"),
+        (["--beam", "gaussian: 57.5, 1.5GHz"], "a unit is needed"),
+        (["--beam", "airy: 12m, 13m"], "blockage is a part of the dish's diameter"),
+        (["--beam", "airy: 1m, 2m, 3m"], "expected airy: DIAMETER"),
+        (["--pointing", "3h32m30s", "-27d48m"], "--pointing goes with --beam"),
+        (["--beam", "airy", "--phase-centre", "3h32m30s", "-27d48m"], "give --pointing as well"),
+    ],
+)
+def test_what_is_no_beam_is_refused(command, kat7, sky_file, options, message):
+    assert message in command("simulate", kat7, "--sky", sky_file, *options, code=2).output
+
+
+def test_dishes_that_differ_are_refused(command, tmp_path, sky_file):
+    kat7 = rt.telescopes.get("kat-7")
+    sizes = np.where(np.arange(len(kat7)) == 2, 7.0, kat7.dish_diameter_m)
+    path = tmp_path / "mixed.ms"
+    rt.ms.create(
+        path, replace(kat7, dish_diameter_m=sizes), phase_centre_rad=CENTRE, duration_s=60.0, integration_s=60.0,
+        bands=rt.ms.Band.regular(1.4e9, 4e6, 4),
+    )  # fmt: skip
+    said = command("simulate", path, "--sky", sky_file, "--beam", "airy", code=1).output
+    assert "diameters (m) of 7, 12; give one for all" in said
+
+
+def test_a_beam_needs_a_sky(command, kat7):
+    said = command(
+        "calibrate", kat7, "--model-column", "DATA", "--beam", "airy", "--term", "G: diag", "--out", "x.h5", code=2
+    )
+    assert "--beam goes with --sky" in said.output

@@ -1,0 +1,97 @@
+"""Primary beams of dishes that are all alike: how much of each source's power they let through.
+
+    sky = rt.sky.read("field.skymodel").seen_through(rt.Beam.of_dish(25.0))
+
+A `SkyModel` carries its beam along: whatever predicts it, images it or calibrates against it sees its sources through
+the beam. Beams that turn on the sky, or differ from dish to dish, are Jones terms of a tree (`DishBeam` and other
+nodes): docs/writing-trees.md, primary beams.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import nodes as rt
+from ._core import Error
+from .arguments import check_fields, checked
+from .scope import NodeDef, NodeScope
+
+PROFILES = ("gaussian", "cosine", "airy")
+_SPEED_OF_LIGHT_M_S = 299792458.0
+_AIRY_WIDTH = 1.0289939699621881  # full width at half maximum of (2 J_1(x)/x)^2, in wavelengths over diameter
+
+
+@dataclass(frozen=True)
+class Beam:
+    """The power pattern of a dish, circular, 1 where it points; its square root is that of `DishBeam`.
+
+    Attributes
+    ----------
+    profile : "gaussian"; "cosine", the field tapered as a cosine to the dish's edge; or "airy", the same field on all
+        of the dish
+    width_rad : full width at half maximum of the power at the reference frequency (airy: without blockage); widths go
+        as 1/frequency
+    ref_freq_hz : the reference frequency
+    blockage : of airy: diameter of what shadows the middle of the dish, as a part of the dish's
+    pointing_rad : (ra, dec) that all dishes follow, in the frame of the sky's positions; None: the phase centre
+
+    Raises `Error` for what is no beam.
+    """
+
+    profile: str
+    width_rad: float
+    ref_freq_hz: float
+    blockage: float = 0.0
+    pointing_rad: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.profile not in PROFILES:
+            raise Error(f"a beam is {', '.join(PROFILES[:-1])} or {PROFILES[-1]}, not {self.profile!r}")
+        if not 0 < self.width_rad <= math.pi:
+            raise Error(f"the width of a beam must be more than 0 and at most 180 deg, not {self.width_rad} rad")
+        if not 0 < self.ref_freq_hz < math.inf:
+            raise Error(f"the frequency of a beam's width must be positive, not {self.ref_freq_hz} Hz")
+        if not 0 <= self.blockage < 1:
+            raise Error(f"blockage is a part of the dish's diameter, from 0 to below 1, not {self.blockage}")
+        if self.blockage and self.profile != "airy":
+            raise Error(f"blockage goes with the profile airy, not {self.profile}")
+
+    @classmethod
+    @checked
+    def of_dish(
+        cls, diameter_m: float, blockage_m: float = 0.0, *, pointing_rad: Sequence[float] | None = None
+    ) -> Beam:
+        """The Airy pattern of a dish of this diameter, with this much shadowed in its middle."""
+        if not 0 < diameter_m < math.inf:
+            raise Error(f"the diameter of a dish must be positive, not {diameter_m} m")
+        # At the frequency whose wavelength is the diameter.
+        return cls(
+            "airy",
+            _AIRY_WIDTH,
+            _SPEED_OF_LIGHT_M_S / diameter_m,
+            blockage_m / diameter_m,
+            None if pointing_rad is None else tuple(pointing_rad),
+        )
+
+    def power(self, ns: NodeScope, radec, phase_centre) -> NodeDef:
+        """[S], or a scalar of one direction: how much of the power from directions `radec` [S,2] it lets through.
+        `phase_centre`: a node [2]. Writes `ns.beam_lmn` and `ns.beam`."""
+        pointing = phase_centre if self.pointing_rad is None else rt.Constant(self.pointing_rad)
+        ns.beam_lmn << rt.LMN(radec, pointing)
+        ns.beam << rt.DishBeam(
+            ns.beam_lmn, self.width_rad, profile=self.profile, ref_freq_hz=self.ref_freq_hz, blockage=self.blockage
+        )
+        return rt.Sqr(ns.beam)
+
+    def __str__(self) -> str:
+        """As a report says it: "airy beam of 41.6 arcmin at 1400 MHz" """
+        blocked = f", {self.blockage:.3g} of its diameter shadowed" if self.blockage else ""
+        if self.profile == "airy":
+            diameter_m = _AIRY_WIDTH / self.width_rad * _SPEED_OF_LIGHT_M_S / self.ref_freq_hz
+            return f"airy beam of a dish of {diameter_m:.4g} m{blocked}"
+        return (
+            f"{self.profile} beam of {math.degrees(self.width_rad) * 60:.4g} arcmin at {self.ref_freq_hz / 1e6:.6g} MHz"
+        )
