@@ -162,6 +162,12 @@ def calls(tmp_path_factory):
             {**source, **one_shape, "patch": "p", "shape_in_plane": False},
         ),
         "sky.SkyModel": (sky.SkyModel, {"sources": model.sources}),
+        "sky.SkyModel.seen_through": (model.seen_through, {"beam": rt.Beam("gaussian", 0.01, 1e9)}),
+        "Beam": (
+            rt.Beam,
+            {"profile": "airy", "width_rad": 0.01, "ref_freq_hz": 1e9, "blockage": 0.1, "pointing_rad": (0.3, -0.5)},
+        ),
+        "Beam.of_dish": (rt.Beam.of_dish, {"diameter_m": 12.0, "blockage_m": 1.0, "pointing_rad": (0.3, -0.5)}),
         "sky.SkyModel.select": (model.select, {"where": bool, "names": ["a"], "patches": [], "min_flux_jy": 0.1}),
         "sky.synthetic.SyntheticSky": (sky.synthetic.SyntheticSky, vars(sky.synthetic.SyntheticSky())),
         "sky.synthetic.random": (sky.synthetic.random, {"count": 3, "sky": sky.synthetic.SyntheticSky()}),

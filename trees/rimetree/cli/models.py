@@ -13,6 +13,9 @@ from .errors import Failed
 from .output import log
 from .selection import NAMES, angles_from, chosen_fields
 
+#: Those of `rimetree.sky.READERS`, which need not be loaded for --help.
+SKY_FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive", "fits"])
+
 
 def sky_options(required: bool, of_fields: bool = False) -> Callable:
     """--sky, --sky-format, --skip-unsupported, --patch, --beam, --pointing; `of_fields`: --sky may be repeated, for a
@@ -27,7 +30,7 @@ def sky_options(required: bool, of_fields: bool = False) -> Callable:
         )(function)
         function = click.option(
             "--sky-format",
-            type=click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"]),
+            type=SKY_FORMATS,
             help="Format of the sky model; default: found from the file's content.",
         )(function)
         if of_fields:
@@ -35,11 +38,15 @@ def sky_options(required: bool, of_fields: bool = False) -> Callable:
                 "--sky",
                 multiple=True,
                 metavar="[FIELD=]FILE",
-                help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive. May be repeated, with one for each field "
+                help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive, or a model image (FITS, Jy/pixel). May be "
+                "repeated, with one for each field "
                 "(number or name).",
             )(function)
         return click.option(
-            "--sky", required=required, metavar="FILE", help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive."
+            "--sky",
+            required=required,
+            metavar="FILE",
+            help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive, or a model image (FITS, Jy/pixel).",
         )(function)
 
     return add

@@ -10,11 +10,10 @@ import click
 
 from ..sky.source import PROFILES
 from .errors import Failed
-from .models import patch_option, read_sky
+from .models import SKY_FORMATS, patch_option, read_sky
 from .output import log, table
 from .quantities import FLUX, FREQUENCY, Count, dec_text, frequency_text, ra_text
 
-_FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"])
 _WRITABLE = click.Choice(["bbs", "wsclean"])
 
 
@@ -25,7 +24,7 @@ def command() -> None:
 
 @command.command("show")
 @click.argument("file", type=click.Path())
-@click.option("--format", "file_format", type=_FORMATS, help="Format of FILE; default: found from its content.")
+@click.option("--format", "file_format", type=SKY_FORMATS, help="Format of FILE; default: found from its content.")
 @click.option(
     "--skip-unsupported",
     is_flag=True,
@@ -121,7 +120,7 @@ def _row(source) -> list:
 @command.command("convert")
 @click.argument("source", type=click.Path())
 @click.argument("target", type=click.Path())
-@click.option("--from", "source_format", type=_FORMATS, help="Format of SOURCE; default: found from the content.")
+@click.option("--from", "source_format", type=SKY_FORMATS, help="Format of SOURCE; default: found from the content.")
 @click.option(
     "--to",
     "target_format",

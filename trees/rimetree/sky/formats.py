@@ -12,6 +12,7 @@ from .bbs import KNOWN, read_bbs
 from .bbs_writing import write_bbs
 from .columns import find_header, parse_header
 from .errors import SkyModelError, UnsupportedError
+from .fits_image import is_fits, read_fits
 from .model import SkyModel
 from .oskar import oskar_key, read_oskar
 from .reading import Reading, numbered_lines, read_text
@@ -26,6 +27,10 @@ def _read_hyperdrive(reading: Reading, text: str) -> SkyModel:
     return read_hyperdrive(reading, text)
 
 
+def _read_fits(reading: Reading, text: str) -> SkyModel:
+    return read_fits(reading.file)
+
+
 READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "bbs": read_bbs,
     "wsclean": read_wsclean,
@@ -33,6 +38,7 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "tigger-text": read_tigger_text,
     "oskar": read_oskar,
     "hyperdrive": _read_hyperdrive,
+    "fits": _read_fits,
 }
 WRITERS: dict[str, Callable[[SkyModel], str]] = {"bbs": write_bbs, "wsclean": write_wsclean}
 #: What names of files end in that other programs write.
@@ -42,6 +48,7 @@ _READ_ONLY = {
     ".yaml": "hyperdrive",
     ".yml": "hyperdrive",
     ".json": "hyperdrive",
+    ".fits": "images",
 }
 
 _LIKE_A_NUMBER = re.compile(r"[+-]?([\d.].*|nan|inf|infinity)", re.IGNORECASE)
@@ -119,7 +126,9 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
     file = os.fspath(path)
     if format is not None and format not in READERS:
         raise SkyModelError(f"unknown format {format!r}; formats are {', '.join(READERS)}")
-    text = read_text(file)
+    if format is None and is_fits(file):
+        format = "fits"
+    text = "" if format == "fits" else read_text(file)
     return READERS[format or detect(text, file)](Reading(file, skip_unsupported), text)
 
 

@@ -1,0 +1,121 @@
+"""Model images: what they predict is the Fourier sum over their pixels, which a SIN projection has at known l and m."""
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+import rimetree as rt
+from rimetree.cli.models import SKY_FORMATS
+
+CENTRE = (1.0, -0.5)
+STEP_RAD = 2e-5
+SHAPE = (40, 50)
+LIGHT_M_S = 299792458.0
+
+
+def image(path, planes, *, unit="JY/PIXEL", **header):
+    """Writes planes [stokes, y, x] around CENTRE, which is at the pixel [20, 25]; `header` adds to the keywords."""
+    one = fits.PrimaryHDU(np.asarray(planes, np.float32)[:, None])
+    step = np.degrees(STEP_RAD)
+    one.header.update({"CTYPE1": "RA---SIN", "CRPIX1": 26.0, "CDELT1": -step, "CRVAL1": np.degrees(CENTRE[0])})
+    one.header.update({"CTYPE2": "DEC--SIN", "CRPIX2": 21.0, "CDELT2": step, "CRVAL2": np.degrees(CENTRE[1])})
+    one.header.update({"CTYPE3": "FREQ", "CRPIX3": 1.0, "CDELT3": 1e6, "CRVAL3": 1.4e9})
+    one.header.update({"CTYPE4": "STOKES", "CRPIX4": 1.0, "CDELT4": 1.0, "CRVAL4": 1.0, "BUNIT": unit} | header)
+    one.writeto(path, overwrite=True)
+    return path
+
+
+def components(n_stokes=1):
+    planes = np.zeros((n_stokes, *SHAPE))
+    rng = np.random.default_rng(4)
+    for y, x in [(20, 25), (3, 47), (38, 2), (19, 30)]:
+        planes[:, y, x] = rng.normal(size=n_stokes)
+    return planes
+
+
+def visibilities(planes, uvw_m, frequency_hz):
+    """[row, 4]: XX, XY, YX, YY."""
+    y, x = np.mgrid[: SHAPE[0], : SHAPE[1]]
+    l, m = -(x - 25) * STEP_RAD, (y - 20) * STEP_RAD  # noqa: E741
+    n = np.sqrt(1 - l**2 - m**2)
+    turns = np.einsum("rk,kyx->ryx", uvw_m, [l, m, n - 1]) * frequency_hz / LIGHT_M_S
+    i, q, u, v = (np.einsum("ryx,yx->r", np.exp(2j * np.pi * turns), plane) for plane in planes)
+    return np.stack([i + q, u + 1j * v, u - 1j * v, i - q], axis=1)
+
+
+@pytest.mark.parametrize("n_stokes", [1, 2, 4])
+def test_each_pixel_is_a_point(tmp_path, n_stokes):
+    planes = np.asarray(components(n_stokes), np.float32).astype(float)
+    sky = rt.sky.read(image(tmp_path / "m.fits", planes))
+    assert sorted(sky.names) == ["x26y21", "x31y20", "x3y39", "x48y4"]
+    uvw = np.random.default_rng(1).normal(size=(20, 3)) * 1000
+    ns = rt.NodeScope()
+    seen = rt.sky_nodes(ns, sky, CENTRE)
+    ns.V << rt.PSV(seen.lmn, seen.brightness, rt.Constant(uvw.T, cells_rank=1), seen.shape)
+    found = rt.Forest(ns).evaluate(ns.V, rt.Cells(freq_hz=[1.4e9], time_s=np.arange(20.0)))[..., 0]
+    expected = visibilities(np.concatenate([planes, np.zeros((4 - n_stokes, *SHAPE))]), uvw, 1.4e9)
+    np.testing.assert_allclose(found.reshape(4, -1).T, expected, atol=1e-9)
+
+
+def test_axes_may_be_in_any_order_or_left_out(tmp_path):
+    planes = components()
+    expected = rt.sky.read(image(tmp_path / "m.fits", planes))
+    with fits.open(tmp_path / "m.fits") as units:
+        header, data = units[0].header.copy(), units[0].data
+    names = ("CTYPE", "CRPIX", "CDELT", "CRVAL")
+    values = [{name: header[f"{name}{axis}"] for name in names} for axis in range(1, 5)]
+    for order in [(1, 0, 2, 3), (2, 0, 3, 1), (0, 1)]:
+        one = fits.PrimaryHDU(np.squeeze(data).transpose(1, 0) if order[0] == 1 else np.squeeze(data))
+        if len(order) == 4:
+            # FITS axis k + 1, the k-th from the end in NumPy, is what was order[k] + 1.
+            one = fits.PrimaryHDU(np.transpose(data, [3 - axis for axis in order][::-1]))
+        for axis, what in enumerate(order, 1):
+            one.header.update({f"{name}{axis}": values[what][name] for name in names})
+        one.header["BUNIT"] = "Jy/pixel"
+        one.writeto(tmp_path / "other.fits", overwrite=True)
+        found = rt.sky.read(tmp_path / "other.fits")
+        places = {tuple(np.round(one, 12)) for one in np.column_stack([found.radec_rad, found.stokes_jy]).tolist()}
+        wanted = {
+            tuple(np.round(one, 12)) for one in np.column_stack([expected.radec_rad, expected.stokes_jy]).tolist()
+        }
+        assert places == wanted, order
+
+
+def test_blank_pixels_and_empty_images_hold_nothing(tmp_path):
+    planes = components()
+    planes[0, :, :2] = np.nan
+    assert len(rt.sky.read(image(tmp_path / "m.fits", planes))) == 4
+    assert len(rt.sky.read(image(tmp_path / "m.fits", 0 * components()))) == 0
+
+
+@pytest.mark.parametrize(
+    "header, message",
+    [
+        ({"unit": "JY/BEAM"}, "in JY/BEAM, expected Jy/pixel"),
+        ({"unit": ""}, "in no unit, expected Jy/pixel"),
+        ({"CTYPE1": "GLON-SIN"}, "no axes of right ascension and declination: GLON-SIN"),
+        ({"CRVAL4": -5.0}, "planes of STOKES -5, expected 1 to 4"),
+    ],
+)
+def test_what_is_no_model_is_refused(tmp_path, header, message):
+    path = image(tmp_path / "m.fits", components(), **header)
+    with pytest.raises(rt.sky.SkyModelError, match=message):
+        rt.sky.read(path)
+
+
+def test_cubes_and_damaged_files_are_refused(tmp_path):
+    path = image(tmp_path / "m.fits", components(3), CTYPE4="VELO", CTYPE3="STOKES", CDELT3=1.0, CRVAL3=1.0)
+    with pytest.raises(rt.sky.UnsupportedError, match="3 planes along VELO: a model image has one frequency"):
+        rt.sky.read(path)
+    path.write_bytes(path.read_bytes()[:3000])
+    with pytest.raises(rt.sky.SkyModelError, match=r"no FITS image that can be read|no image"):
+        rt.sky.read(path)
+    with pytest.raises(rt.sky.SkyModelError, match="no FITS image that can be read"):
+        (tmp_path / "text.sky").write_text("a b c")
+        rt.sky.read(tmp_path / "text.sky", "fits")
+    with pytest.raises(rt.sky.SkyModelError, match="are of images, which is read but not written"):
+        rt.sky.write(rt.sky.SkyModel(()), tmp_path / "x.fits")
+
+
+def test_commands_know_all_formats():
+    assert list(SKY_FORMATS.choices) == list(rt.sky.READERS)
