@@ -76,6 +76,7 @@ inline std::map<std::string, Recipe> written_recipes() {
   r["TFSmearFactor"] = {{kLmn, kUvwRates}};
   r["DishBeam"] = {{kLmn, ChildRecipe{{}, 0.4, 0.1, false, true, 0.1}},
                    {{"profile", std::string("airy")}, {"ref_freq_hz", 1e9}, {"blockage", 0.3}}};
+  r["Interpolate"] = {{ChildRecipe{{3, 2, 2}, 1.5, 0.5, true}, ChildRecipe{{-1, 2}, 0.5, 0.3, false, true, 0.1}}};
   r["SourceShape"] = {{kShape, kUvw}};
   r["Spectrum"] = {{kStokes, ChildRecipe{{-1, 2}, 0, 0.8}, ChildRecipe{{-1}, 1.2, 0.1, false, true, 0.1, 1e9},
                     ChildRecipe{{}, 0.5, 0.1, false, true, 0.1}}};

@@ -573,6 +573,33 @@ def Imag(
     MeqTrees Imag
     """
 
+def Interpolate(
+    table: Child,
+    place: Child,
+    *,
+    outside: str = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """A table at places between its entries, linear along each of its first dimensions.
+
+        k = 1: (1 - p + i) table[i] + (p - i) table[i+1], i = floor p; k = 2, 3: the same along each
+
+    Children
+        table ([n,..], [n,m,..] or [n,m,l,..], any)
+            values on a grid of one, two or three dimensions, each a number or a tensor
+        place ([1] to [3], or [source,1] to [source,3], dimensionless)
+            where to look: for each dimension of the grid so many steps from its first entry
+
+    State
+        outside (str, default 'nan')
+            what there is beyond the first and the last entry: nan, zero, or edge (the value of the
+            nearest entry)
+
+    Result: the table's other dimensions, or [source, ..]; unit of the table; complex if it is
+
+    Press et al. 2007, Numerical Recipes, 3rd ed., 3.6
+    """
+
 def LMN(
     radec: Child,
     radec_0: Child,
@@ -1709,6 +1736,7 @@ __all__ = [
     "Grid",
     "Identity",
     "Imag",
+    "Interpolate",
     "LMN",
     "Log",
     "LogLikelihood",

@@ -115,6 +115,18 @@ def propose_dish_beam(g: Growth, _):
     return [("lmn", lmn(g, some_sources(g))), ("width", g.constant(g.rng.uniform(0.01, 1)))], state
 
 
+@proposal("Interpolate")
+def propose_interpolation(g: Growth, _):
+    k = int(g.rng.integers(1, 4))
+    grid = tuple(int(n) for n in g.rng.integers(1, 5, k))
+    table = g.rng.normal(size=(*grid, *g.one_of((), (2,), (3,)))) if k < 4 else None
+    if g.chance(0.5):
+        table = table + 1j * g.rng.normal(size=table.shape)
+    sources = some_sources(g)
+    places = g.rng.uniform(-0.3, 1.1, (*(() if sources is None else (sources,)), k)) * grid
+    return [("table", g.constant(table)), ("place", g.constant(places))], {"outside": g.one_of("nan", "zero", "edge")}
+
+
 @proposal("Stokes")
 def propose_stokes(g: Growth, _):
     sources = some_sources(g)

@@ -75,6 +75,41 @@ def gauss_noise(call: Call) -> Value:
     return exact(x)
 
 
+@opinion("Interpolate")
+def interpolate(call: Call) -> Value:
+    """Each entry counts by hats of height 1 and half width 1 around it."""
+    table, place = call.child("table"), call.child("place")
+    if place.is_complex:
+        place.x = place.x.real
+    k = place.dims[-1] if place.dims else 0
+    if len(place.dims) not in (1, 2) or not 1 <= k <= 3 or len(table.dims) < k or 0 in table.dims[:k]:
+        raise RefusedError(f"a place of dimensions {place.dims} in a table of {table.dims}")
+    p = np.moveaxis(place.x.reshape(len(place.x), -1, k, *place.extents), 2, 0)  # [k, member, source, axes]
+    last = np.array(table.dims[:k]).reshape(k, *[1] * (p.ndim - 1)) - 1
+    inside = np.all((p >= 0) & (p <= last), axis=0)
+    grid = table.x.reshape(len(table.x), *table.dims[:k], -1, *table.extents)
+    # [member, source, entries.., axes] times [member, entries.., numbers, axes]
+    weight = np.ones((*p.shape[1:3], *[1] * k, *p.shape[3:]))
+    for d in range(k):
+        at = np.clip(p[d], 0, last[d]).reshape(*p.shape[1:3], *[1] * k, *p.shape[3:])
+        index = np.arange(table.dims[d]).reshape(1, 1, *[-1 if e == d else 1 for e in range(k)], 1, 1, 1, 1)
+        weight = weight * np.clip(1 - np.abs(at - index), 0, None)
+    weight, grid = weight[(slice(None),) * (2 + k) + (None,)], grid[:, None]
+    with np.errstate(invalid="ignore"):
+        terms = np.where(weight == 0, 0, weight * grid)
+    y = terms.sum(axis=tuple(range(2, 2 + k)))  # [member, source, numbers, axes]
+    scale = np.abs(terms).sum(axis=tuple(range(2, 2 + k))) + 100 * np.abs(np.where(weight == 0, 0, grid)).max(
+        axis=tuple(range(2, 2 + k))
+    )
+    outside = {"nan": np.nan, "zero": 0.0}.get(call.state["outside"])
+    if outside is not None:
+        y = np.where(inside[:, :, None], y, outside)
+        scale = np.where(inside[:, :, None], scale, 0)
+    y = np.where(np.isnan(p).any(axis=0)[:, :, None], np.nan, y)
+    shape = (*([place.dims[0]] if len(place.dims) == 2 else []), *table.dims[k:])
+    return call.result(y.reshape(len(y), *shape, *y.shape[-4:]), scale.reshape(len(y), *shape, *y.shape[-4:]))
+
+
 @opinion("Identity")
 def identity(call: Call) -> Value:
     return call.children[0]

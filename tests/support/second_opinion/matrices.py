@@ -65,6 +65,8 @@ def composer(call: Call) -> Value:
     count = sum(int(np.prod(one)) for one in children)
     if not dims:
         dims = [count]
+    if len(dims) > 4:
+        raise RefusedError(f"{len(dims)} dimensions")
     if int(np.prod(dims)) != count:
         raise RefusedError(f"{count} elements as {dims}")
 
