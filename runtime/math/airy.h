@@ -1,35 +1,92 @@
-// The diffraction pattern of a circular aperture: 2 J_1(x)/x.
+// The diffraction pattern of a circular aperture, which is also the visibility of a uniform disk: 2 J_1(x)/x; and its
+// slope.
 #pragma once
 
 #include "runtime/math/conventions.h"
 
 namespace rimetree {
 
+namespace airy_detail {
+/// J_n(x) = sqrt(2/(pi x)) (P cos(x - phase) - Q sin(x - phase)) (Abramowitz & Stegun, 9.2.5): P and x Q are smooth in
+/// z = (8/x)^2. These are polynomials through their values, by 50 digits, at the Chebyshev points of degree 10.
+template <class T>
+RT_HD T far_bessel(T x, const double (&p_of_z)[11], const double (&q_of_z)[11], double phase) {
+  using P = Plain<T>;
+  const T z = T(P(64)) / (x * x), turned = x - T(P(phase));
+  T p = T(P(p_of_z[0])), q = T(P(q_of_z[0]));
+  for (int k = 1; k < 11; ++k) p = p * z + T(P(p_of_z[k])), q = q * z + T(P(q_of_z[k]));
+  return T(P(0.79788456080286536)) / sqrt(x) * (p * cos(turned) - q / x * sin(turned));  // sqrt(2/pi)
+}
+/// Sum over k of (-x^2/4)^k n!/(k! (k+n)!), which is J_n(x) n! (2/x)^n (9.1.10). For x <= 8 no term is beyond 30.
+template <class T>
+RT_HD T near_bessel(T x_squared, int n) {
+  using P = Plain<T>;
+  const T q = x_squared * T(P(-0.25));
+  T sum = T(P(1));
+  for (int k = 26; k > 0; --k) sum = sum * q * T(P(1.0 / (double(k) * (k + n)))) + T(P(1));
+  return sum;
+}
+}  // namespace airy_detail
+
 /// 2 J_1(x)/x of the square of x, to 1e-14; even in x, so that it has a derivative at 0.
 template <class T>
 RT_HD T airy_of_square(T x_squared) {
   using P = Plain<T>;
-  if (value_of(x_squared) <= P(64)) {
-    // The power series (Abramowitz & Stegun, 9.1.10): sum over k of (-x^2/4)^k / (k! (k+1)!). No term is beyond 30.
-    const T q = x_squared * T(P(-0.25));
-    T sum = T(P(1));
-    for (int k = 26; k > 0; --k) sum = sum * q * T(P(1.0 / (k * (k + 1.0)))) + T(P(1));
-    return sum;
-  }
-  // J_1(x) = sqrt(2/(pi x)) (P cos(x - 3 pi/4) - Q sin(x - 3 pi/4)) (9.2.5): P and x Q are smooth in z = (8/x)^2. These
-  // are polynomials through their values, by 50 digits, at the Chebyshev points of degree 10.
-  const T x = sqrt(x_squared), z = T(P(64)) / x_squared;
-  T p = T(P(-3.6952120807193619e-10)), q = T(P(2.6556317157680898e-9));
-  for (const double c : {2.5618993665998049e-9, -8.6753903383115872e-9, 2.0635075190579087e-8, -4.4511635687158544e-8,
-                         1.1219718218405029e-7, -4.1010901467688845e-7, 2.5809719242561514e-6, -3.5203991843108873e-5,
-                         1.8310546874638278e-3, 1.0})
-    p = p * z + T(P(c));
-  for (const double c : {-1.805753542130965e-8, 5.915184575179493e-8, -1.3262865065976444e-7, 2.58128450093697e-7,
-                         -5.5395595248395664e-7, 1.6225330507501511e-6, -7.6045305459337081e-6, 6.7767675502925904e-5,
-                         -1.602172851278037e-3, 0.375})
-    q = q * z + T(P(c));
-  const T phase = x - T(P(0.75 * kPi));
-  return T(P(1.5957691216057308)) / (x * sqrt(x)) * (p * cos(phase) - q / x * sin(phase));  // 2 sqrt(2/pi)
+  if (value_of(x_squared) <= P(64)) return airy_detail::near_bessel(x_squared, 1);
+  const double p[] = {-3.6952120807193619e-10,
+                      2.5618993665998049e-9,
+                      -8.6753903383115872e-9,
+                      2.0635075190579087e-8,
+                      -4.4511635687158544e-8,
+                      1.1219718218405029e-7,
+                      -4.1010901467688845e-7,
+                      2.5809719242561514e-6,
+                      -3.5203991843108873e-5,
+                      1.8310546874638278e-3,
+                      1.0};
+  const double q[] = {2.6556317157680898e-9,
+                      -1.805753542130965e-8,
+                      5.915184575179493e-8,
+                      -1.3262865065976444e-7,
+                      2.58128450093697e-7,
+                      -5.5395595248395664e-7,
+                      1.6225330507501511e-6,
+                      -7.6045305459337081e-6,
+                      6.7767675502925904e-5,
+                      -1.602172851278037e-3,
+                      0.375};
+  const T x = sqrt(x_squared);
+  return T(P(2)) / x * airy_detail::far_bessel(x, p, q, 0.75 * kPi);
+}
+
+/// Its derivative by the square of x: -J_2(x)/x^2.
+template <class T>
+RT_HD T airy_slope_of_square(T x_squared) {
+  using P = Plain<T>;
+  if (value_of(x_squared) <= P(64)) return T(P(-0.125)) * airy_detail::near_bessel(x_squared, 2);
+  const double p[] = {4.5310561156930527e-10,
+                      -3.1547105046548757e-9,
+                      1.0763834100866948e-8,
+                      -2.5969612398133863e-8,
+                      5.7537102943668119e-8,
+                      -1.5195512058604431e-7,
+                      5.9944285290605184e-7,
+                      -4.3016309565705422e-6,
+                      7.7448783524750595e-5,
+                      -1.2817382812456398e-2,
+                      1.0};
+  const double q[] = {-3.2275521211563735e-9,
+                      2.2025014879950631e-8,
+                      -7.2601022451725007e-8,
+                      1.6468088131268698e-7,
+                      -3.2751688114391649e-7,
+                      7.2992771322149292e-7,
+                      -2.2718804469943698e-6,
+                      1.1752522657729239e-5,
+                      -1.2585426220080883e-4,
+                      4.8065185543471885e-3,
+                      1.875};
+  return -airy_detail::far_bessel(sqrt(x_squared), p, q, 1.25 * kPi) / x_squared;
 }
 
 }  // namespace rimetree

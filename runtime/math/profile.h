@@ -7,7 +7,9 @@
 //   kScale          as above
 //   taper(x)        G(x), for plain numbers and those that carry derivatives; G(0) = 1
 //   fall(x)         -G'(x)/G(x)
-//   log_bound(x)    of complex z with Re z >= x, the logarithm of the largest |G(z)|: how fast series converge
+//   log_bound(x, y) of complex z with Re z >= x, |Im sqrt z| <= y and x <= 0, the logarithm of the largest |G(z)|: how
+//   fast
+//                   series converge
 //   kIsExponential  whether G(x) = exp(-x), which goes from channel to channel by recurrences
 #pragma once
 
@@ -18,6 +20,7 @@
 
 #include "runtime/math/profiles/exponential_disk.h"
 #include "runtime/math/profiles/gaussian.h"
+#include "runtime/math/profiles/uniform_disk.h"
 
 namespace rimetree {
 
@@ -26,7 +29,7 @@ struct ProfileList {
   static constexpr int kCount = sizeof...(P);
 };
 /// All of them. Their places here are their numbers; those of old trees mean the same in new ones.
-using Profiles = ProfileList<profiles::Gaussian, profiles::ExponentialDisk>;
+using Profiles = ProfileList<profiles::Gaussian, profiles::ExponentialDisk, profiles::UniformDisk>;
 
 /// Number of a profile.
 using Profile = std::int8_t;
@@ -100,9 +103,9 @@ std::string axes_at(int number, ProfileList<P...>) {
   return axes[number];
 }
 template <class... P>
-double log_bound_at(int number, double x, ProfileList<P...>) {
-  double (*const bounds[])(double) = {P::log_bound...};
-  return bounds[number](x);
+double log_bound_at(int number, double x, double im_root, ProfileList<P...>) {
+  double (*const bounds[])(double, double) = {P::log_bound...};
+  return bounds[number](x, im_root);
 }
 inline constexpr double kNoTaper = std::numeric_limits<double>::quiet_NaN();
 }  // namespace profile_detail
@@ -122,8 +125,8 @@ RT_HD inline double scale_of(Profile profile) { return with_profile(profile, 0.0
 RT_HD inline bool is_exponential(Profile profile) {
   return with_profile(profile, false, profile_detail::IsExponential());
 }
-inline double log_bound(Profile profile, double x) {
-  return profile < 0 ? 0.0 : profile_detail::log_bound_at(profile, x, Profiles());
+inline double log_bound(Profile profile, double x, double im_root) {
+  return profile < 0 ? 0.0 : profile_detail::log_bound_at(profile, x, im_root, Profiles());
 }
 inline std::string name_of(Profile profile) {
   return profile < 0 ? "point" : profile_detail::name_at(profile, Profiles());

@@ -90,7 +90,7 @@ void Case::make_sources() {
       source.major = size;
       source.minor = double(0.4 * size);
       source.position_angle = 3 * random.next();
-      source.disk = options.disks && (!options.gaussians || s % 4 == 0);
+      if (options.disks && (!options.gaussians || s % 4 == 0)) source.profile = 1 + static_cast<int>(s / 4 % 2);
     }
     sources.push_back(source);
     l.push_back(source.l);
@@ -99,7 +99,7 @@ void Case::make_sources() {
     major.push_back(source.major);
     minor.push_back(source.minor);
     angle.push_back(source.position_angle);
-    profile.push_back(source.disk ? 1 : 0);
+    profile.push_back(source.profile);
   }
   for (int e = 0; e < 4; ++e)
     for (const oracle::Source& s : sources)

@@ -23,7 +23,7 @@ struct CaseOptions {
   bool smooth = false;   ///< as a power law; else at random
   double spacing_hz = 2.5e5;
   bool gaussians = false;  ///< every other source
-  bool disks = false;      ///< the same; with Gaussians every other of them
+  bool disks = false;      ///< the same, exponential and uniform ones; with Gaussians every other of them
   bool smearing = false;
   bool dark_source = false;  ///< the first one has no Stokes I
   double phase_rad = 1e4;    ///< about the largest phase

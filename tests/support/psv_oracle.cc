@@ -83,9 +83,15 @@ Number coherence(const Source& s, const Row& r, const Channel& c, int n_minus) {
     const Real along = wave * (r.u * std::sin(angle) + r.v * std::cos(angle)) * s.major;
     const Real across = wave * (r.u * std::cos(angle) - r.v * std::sin(angle)) * s.minor;
     const Real square = along * along + across * across;
-    // A disk exp(-r/h) of unit flux has (1 + (2 pi h q)^2)^(-3/2).
-    amplitude *=
-        s.disk ? 1 / std::pow(1 + kTau * kTau * square, 1.5L) : std::exp(-(kTau * kTau / 16) / std::log(2.0L) * square);
+    // A disk exp(-r/h) of unit flux has (1 + (2 pi h q)^2)^(-3/2), one that is the same within a diameter d has
+    // 2 J_1(pi d q)/(pi d q).
+    const Real x = kTau / 2 * std::sqrt(square);
+    if (s.profile == 0)
+      amplitude *= std::exp(-(kTau * kTau / 16) / std::log(2.0L) * square);
+    else if (s.profile == 1)
+      amplitude /= std::pow(1 + kTau * kTau * square, 1.5L);
+    else if (x > 0)
+      amplitude *= 2 * std::cyl_bessel_jl(1, x) / x;
   }
   return amplitude * fringe(s, r, c.frequency, n_minus);
 }

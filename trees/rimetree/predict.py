@@ -28,6 +28,7 @@ def predict(
     channel_width_hz=None,
     gaussian=None,
     exponential_disk=None,
+    uniform_disk=None,
     device: str = "auto",
     precision: str = "double",
     tolerance: float | None = None,
@@ -35,7 +36,7 @@ def predict(
     found: list | None = None,
     threads: int | None = None,
 ) -> np.ndarray:
-    """Visibilities of points, Gaussians and exponential disks in linear correlations XX, XY, YX, YY.
+    """Visibilities of points, Gaussians and disks in linear correlations XX, XY, YX, YY.
 
     Arrays are plain numbers in the units below, or Quantities that convert to them.
 
@@ -52,8 +53,9 @@ def predict(
     exposure_s: scalar or [row], seconds; needs duvw_m_s.
     channel_width_hz: scalar or [channel]: turns bandwidth smearing on.
     gaussian: [source, 3]: major and minor axis (FWHM) and position angle (north through east), radians; zeros: point.
-    exponential_disk: [source, 3]: the same of disks exp(-r), r being counted in the axes, which are scale lengths. Of
-        the shapes of a source all but one must be zeros.
+    exponential_disk: [source, 3]: the same of disks exp(-r), r being counted in the axes, which are scale lengths.
+    uniform_disk: [source, 3]: the same of disks that are alike everywhere; the axes are diameters. Of the shapes of a
+        source all but one must be zeros.
     device: "cpu", "auto" (all GPUs, or the CPU where there is none) or as `Forest` has it, e.g. "cuda:0".
     precision: "double" (1e-12 of the total flux) or "single" (1e-6; phases are double).
     tolerance: what visibilities may be wrong by instead, as a fraction of the total flux, 1e-12 to 1; the cheapest
@@ -80,7 +82,7 @@ def predict(
     if (frequency <= 0).any():
         raise Error("frequency_hz must be positive")
     fluxes = _fluxes(stokes, n_source, n_channel)
-    shapes = _shapes({"gaussian": gaussian, "exponential_disk": exponential_disk}, n_source)
+    shapes = _shapes({"gaussian": gaussian, "exponential_disk": exponential_disk, "uniform_disk": uniform_disk}, n_source)
     if exposure_s is not None and duvw_m_s is None:
         raise Error("exposure_s is given without duvw_m_s: time smearing needs the rates of change of uvw")
     exposure = _spread("exposure_s", 0.0 if exposure_s is None else exposure_s, n_row, "row")
@@ -129,6 +131,7 @@ _UNITS = {
     "channel_width_hz": "Hz",
     "gaussian": "rad",
     "exponential_disk": "rad",
+    "uniform_disk": "rad",
 }
 
 

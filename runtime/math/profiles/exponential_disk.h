@@ -25,7 +25,9 @@ struct ExponentialDisk {
   RT_HD static T fall(T x) {
     return T(1.5) / (T(1) + x);
   }
-  static double log_bound(double x) { return x > -1 ? -1.5 * std::log1p(x) : std::numeric_limits<double>::infinity(); }
+  static double log_bound(double x, double) {
+    return x > -1 ? -1.5 * std::log1p(x) : std::numeric_limits<double>::infinity();
+  }
 };
 
 }  // namespace rimetree::profiles

@@ -21,7 +21,7 @@ struct Gaussian {
   RT_HD static T fall(T) {
     return T(1);
   }
-  static double log_bound(double x) { return -x; }
+  static double log_bound(double x, double) { return -x; }
 };
 
 }  // namespace rimetree::profiles

@@ -48,7 +48,7 @@ def shapes(g: Growth, sources: int | None) -> str:
     point = g.rng.random(dims) < 0.4
     shape = np.where(point[..., None], 0.0, shape)
     if g.chance(0.4):  # with the number of the profile
-        shape = np.concatenate([shape, 1.0 * g.rng.integers(0, 2, (*dims, 1))], axis=-1)
+        shape = np.concatenate([shape, 1.0 * g.rng.integers(0, 3, (*dims, 1))], axis=-1)
     return g.constant(shape)
 
 

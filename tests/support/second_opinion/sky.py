@@ -113,7 +113,8 @@ def tf_smear_factor(call: Call) -> Value:
 
 
 def taper(shape: np.ndarray, uvw: np.ndarray, frequency_hz: np.ndarray) -> np.ndarray:
-    """exp(-pi^2/(4 ln 2) q^2) of a Gaussian, (1 + (2 pi q)^2)^(-3/2) of an exponential disk, in extended precision."""
+    """exp(-pi^2/(4 ln 2) q^2) of a Gaussian, (1 + (2 pi q)^2)^(-3/2) of an exponential disk, in extended precision; 2 J1(pi q)/(pi q)
+    of a uniform disk."""
     major, minor, angle = (column(shape, k).astype(np.longdouble) for k in range(3))
     u, v = (column_like(uvw, k, shape) * frequency_hz / C_M_S for k in (0, 1))
     along = major * (u * np.sin(angle) + v * np.cos(angle))
@@ -122,7 +123,10 @@ def taper(shape: np.ndarray, uvw: np.ndarray, frequency_hz: np.ndarray) -> np.nd
     gaussian = np.exp(-((TWO_PI / 2) ** 2) / (4 * np.log(np.longdouble(2))) * square)
     if shape.shape[-5] == 3:
         return gaussian
-    return np.where(column(shape, 3) == 1, (1 + TWO_PI**2 * square) ** np.longdouble(-1.5), gaussian)
+    exponential_disk = (1 + TWO_PI**2 * square) ** np.longdouble(-1.5)
+    uniform_disk = airy((TWO_PI / 2 * np.sqrt(square)).astype(float))
+    number = column(shape, 3)
+    return np.where(number == 1, exponential_disk, np.where(number == 2, uniform_disk, gaussian))
 
 
 @opinion("SourceShape")
@@ -133,8 +137,11 @@ def source_shape(call: Call) -> Value:
     )
     uvw, _ = rows_of_uvw(call.child("uvw").x)
     y = taper(shape, uvw, call.axis("freq"))
-    # The exponent rounds by as much as it is.
-    return call.result(y.astype(float), np.where(y > 0, y * (1 + np.abs(np.log(y + (y == 0)))), 0))
+    # The exponent rounds by as much as it is; a uniform disk's series has terms of up to 30.
+    scale = np.where(y > 0, y * (1 + np.abs(np.log(np.abs(y) + (y == 0)))), 0)
+    if shape.shape[-5] == 4:
+        scale = np.where(column(shape, 3) == 2, 100, scale)
+    return call.result(y.astype(float), scale)
 
 
 def airy(x: np.ndarray) -> np.ndarray:

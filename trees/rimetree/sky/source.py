@@ -10,8 +10,8 @@ What the fields of a source mean, whatever file they came from (readers convert 
   the spectrum. Q0, U0 are thus the values at the reference frequency.
 * Shape, one of `PROFILES`: major and minor axis and the position angle, north through east, at the source's own place
   on the sky (`projection` brings it into the (l, m) plane of a phase centre). The axes of a Gaussian are full widths at
-  half maximum, those of an exponential disk exp(-r) scale lengths, r being counted in them. With ``shape_in_plane``
-  they are those in the (l, m) plane of whatever phase centre is looked at, as if the source stood at it (BBS without
+  half maximum, those of an exponential disk exp(-r) scale lengths, r being counted in them, those of a uniform disk
+  diameters. With ``shape_in_plane`` they are those in the (l, m) plane of whatever phase centre is looked at, as if the source stood at it (BBS without
   OrientationIsAbsolute). A width of zero on one axis is a line.
 """
 
@@ -28,7 +28,7 @@ from .errors import SkyModelError
 
 #: Shapes, by the fields of a `Source` that hold their axes. Their places here are the numbers of profiles that nodes
 #: know (`rimetree.PSV`). Axes of which a format does not say what they are of are those of the first one.
-PROFILES = ("gaussian", "exponential_disk")
+PROFILES = ("gaussian", "exponential_disk", "uniform_disk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Source:
     patch : name of the group this source belongs to, or ""
     shape_in_plane : whether the axes and the angle are those in the (l, m) plane, not on the sky
     exponential_disk : None, or (major_rad, minor_rad, pa_rad), scale lengths
+    uniform_disk : None, or (major_rad, minor_rad, pa_rad), diameters
 
     Numbers may be Quantities of units that convert. Raises `SkyModelError` where a value is not finite or outside its
     range.
@@ -68,6 +69,7 @@ class Source:
     patch: str = ""
     shape_in_plane: bool = False
     exponential_disk: tuple[float, float, float] | None = None
+    uniform_disk: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
