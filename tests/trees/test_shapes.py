@@ -16,6 +16,7 @@ FREQUENCY_HZ = 1.2e9 + 1e6 * np.arange(21)
 BRIGHTNESS = {  # at a distance in units of the axes, and how far it reaches
     "gaussian": (lambda r: np.exp2(-4 * r**2), 4.0),
     "exponential_disk": (lambda r: np.exp(-r), 50.0),
+    "uniform_disk": (np.ones_like, 0.5),
 }
 
 

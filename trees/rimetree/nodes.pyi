@@ -1022,7 +1022,8 @@ def PSV(
         shape ([S,3] or [S,4], rad, optional)
             major and minor axis and position angle; zeros for points. A fourth number says what profile
             it is, and what its axes are: 0 (gaussian: axes are full widths at half maximum), 1
-            (exponential_disk: axes are scale lengths); without it all are of the first one
+            (exponential_disk: axes are scale lengths), 2 (uniform_disk: axes are diameters); without it
+            all are of the first one
         jones ([S], [S,2,2], [] or [2,2], dimensionless, any number)
             pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first; one without sources
             is the same for all of them (outside of all others, J_p @ PSV @ J_q^H costs less)
@@ -1253,8 +1254,8 @@ def SourceShape(
         shape ([3], [4], [source,3] or [source,4], rad)
             major and minor axis and position angle of the major axis, north through east; all zero for
             a point. A fourth number says what profile it is, and what its axes are: 0 (gaussian: axes
-            are full widths at half maximum), 1 (exponential_disk: axes are scale lengths); without it
-            all are of the first one
+            are full widths at half maximum), 1 (exponential_disk: axes are scale lengths), 2
+            (uniform_disk: axes are diameters); without it all are of the first one
         uvw ([3] or [2,3], m)
             coordinates of the baseline; of [2,3] only the first row is used
 

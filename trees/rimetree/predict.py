@@ -82,7 +82,9 @@ def predict(
     if (frequency <= 0).any():
         raise Error("frequency_hz must be positive")
     fluxes = _fluxes(stokes, n_source, n_channel)
-    shapes = _shapes({"gaussian": gaussian, "exponential_disk": exponential_disk, "uniform_disk": uniform_disk}, n_source)
+    shapes = _shapes(
+        {"gaussian": gaussian, "exponential_disk": exponential_disk, "uniform_disk": uniform_disk}, n_source
+    )
     if exposure_s is not None and duvw_m_s is None:
         raise Error("exposure_s is given without duvw_m_s: time smearing needs the rates of change of uvw")
     exposure = _spread("exposure_s", 0.0 if exposure_s is None else exposure_s, n_row, "row")

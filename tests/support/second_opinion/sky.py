@@ -113,8 +113,8 @@ def tf_smear_factor(call: Call) -> Value:
 
 
 def taper(shape: np.ndarray, uvw: np.ndarray, frequency_hz: np.ndarray) -> np.ndarray:
-    """exp(-pi^2/(4 ln 2) q^2) of a Gaussian, (1 + (2 pi q)^2)^(-3/2) of an exponential disk, in extended precision; 2 J1(pi q)/(pi q)
-    of a uniform disk."""
+    """exp(-pi^2/(4 ln 2) q^2) of a Gaussian, (1 + (2 pi q)^2)^(-3/2) of an exponential disk, in extended precision,
+    2 J1(pi q)/(pi q) of a uniform disk."""
     major, minor, angle = (column(shape, k).astype(np.longdouble) for k in range(3))
     u, v = (column_like(uvw, k, shape) * frequency_hz / C_M_S for k in (0, 1))
     along = major * (u * np.sin(angle) + v * np.cos(angle))

@@ -11,8 +11,8 @@ What the fields of a source mean, whatever file they came from (readers convert 
 * Shape, one of `PROFILES`: major and minor axis and the position angle, north through east, at the source's own place
   on the sky (`projection` brings it into the (l, m) plane of a phase centre). The axes of a Gaussian are full widths at
   half maximum, those of an exponential disk exp(-r) scale lengths, r being counted in them, those of a uniform disk
-  diameters. With ``shape_in_plane`` they are those in the (l, m) plane of whatever phase centre is looked at, as if the source stood at it (BBS without
-  OrientationIsAbsolute). A width of zero on one axis is a line.
+  diameters. With ``shape_in_plane`` they are those in the (l, m) plane of whatever phase centre is looked at, as if the
+  source stood at it (BBS without OrientationIsAbsolute). A width of zero on one axis is a line.
 """
 
 from __future__ import annotations
