@@ -8,7 +8,7 @@ namespace rimetree {
 
 namespace airy_detail {
 /// J_n(x) = sqrt(2/(pi x)) (P cos(x - phase) - Q sin(x - phase)) (Abramowitz & Stegun, 9.2.5): P and x Q are smooth in
-/// z = (8/x)^2. These are polynomials through their values, by 50 digits, at the Chebyshev points of degree 10.
+/// z = (8/x)^2. Polynomials here go through values by 50 digits at Chebyshev points; these are of degree 10.
 template <class T>
 RT_HD T far_bessel(T x, const double (&p_of_z)[11], const double (&q_of_z)[11], double phase) {
   using P = Plain<T>;
@@ -17,14 +17,16 @@ RT_HD T far_bessel(T x, const double (&p_of_z)[11], const double (&q_of_z)[11], 
   for (int k = 1; k < 11; ++k) p = p * z + T(P(p_of_z[k])), q = q * z + T(P(q_of_z[k]));
   return T(P(0.79788456080286536)) / sqrt(x) * (p * cos(turned) - q / x * sin(turned));  // sqrt(2/pi)
 }
-/// Sum over k of (-x^2/4)^k n!/(k! (k+n)!), which is J_n(x) n! (2/x)^n (9.1.10). For x <= 8 no term is beyond 30.
+/// J_n(x) n! (2/x)^n for x <= 8, where it is smooth in t = (x/8)^2: such a polynomial of degree 14. No term is
+/// beyond 30.
 template <class T>
-RT_HD T near_bessel(T x_squared, int n) {
+RT_HD T near_bessel(T x_squared, const double (&c)[15]) {
   using P = Plain<T>;
-  const T q = x_squared * T(P(-0.25));
-  T sum = T(P(1));
-  for (int k = 26; k > 0; --k) sum = sum * q * T(P(1.0 / (double(k) * (k + n)))) + T(P(1));
-  return sum;
+  const T t = x_squared * T(P(1.0 / 64)), t_squared = t * t;
+  // Even and odd powers apart, as neither waits for the other.
+  T even = T(P(c[14])), odd = T(P(c[13]));
+  for (int k = 12; k > 0; k -= 2) even = even * t_squared + T(P(c[k])), odd = odd * t_squared + T(P(c[k - 1]));
+  return even * t_squared + T(P(c[0])) + t * odd;
 }
 }  // namespace airy_detail
 
@@ -32,7 +34,24 @@ RT_HD T near_bessel(T x_squared, int n) {
 template <class T>
 RT_HD T airy_of_square(T x_squared) {
   using P = Plain<T>;
-  if (value_of(x_squared) <= P(64)) return airy_detail::near_bessel(x_squared, 1);
+  if (value_of(x_squared) <= P(64)) {
+    const double c[] = {1.0,
+                        -7.9999999999999773,
+                        21.333333333331639,
+                        -28.444444444394459,
+                        22.755555554782878,
+                        -12.136296289099923,
+                        4.6233509262480366,
+                        -1.3209572373365324,
+                        0.29354555416070339,
+                        -0.052184827889547068,
+                        0.0075889323027960742,
+                        -0.00091815272591241213,
+                        9.2875424066718916e-5,
+                        -7.5200324093007536e-6,
+                        3.8194211981516574e-7};
+    return airy_detail::near_bessel(x_squared, c);
+  }
   const double p[] = {-3.6952120807193619e-10,
                       2.5618993665998049e-9,
                       -8.6753903383115872e-9,
@@ -63,7 +82,24 @@ RT_HD T airy_of_square(T x_squared) {
 template <class T>
 RT_HD T airy_slope_of_square(T x_squared) {
   using P = Plain<T>;
-  if (value_of(x_squared) <= P(64)) return T(P(-0.125)) * airy_detail::near_bessel(x_squared, 2);
+  if (value_of(x_squared) <= P(64)) {
+    const double c[] = {1.0,
+                        -5.3333333333333306,
+                        10.666666666666462,
+                        -11.377777777771749,
+                        7.5851851850920012,
+                        -3.4675132266454906,
+                        1.1558377372277958,
+                        -0.29354607131913617,
+                        0.058709153709447082,
+                        -0.0094882207855637527,
+                        0.001264903345509402,
+                        -0.00014131919336335496,
+                        1.3301973839647974e-5,
+                        -1.0132276225381225e-6,
+                        4.9208191089729277e-8};
+    return T(P(-0.125)) * airy_detail::near_bessel(x_squared, c);
+  }
   const double p[] = {4.5310561156930527e-10,
                       -3.1547105046548757e-9,
                       1.0763834100866948e-8,
