@@ -26,7 +26,7 @@ class Interpolate final : public CellNode<Interpolate> {
             .result = "the table's other dimensions, or [source, ..]; unit of the table; complex if it is",
             .reference = "Press et al. 2007, Numerical Recipes, 3rd ed., 3.6",
             .children = {{.label = "table",
-                          .shape = "[n,..], [n,m,..] or [n,m,l,..]",
+                          .shape = "tensor: [n,..], [n,m,..] or [n,m,l,..]",
                           .unit = "any",
                           .doc = "values on a grid of one, two or three dimensions, each a number or a tensor"},
                          {.label = "place",

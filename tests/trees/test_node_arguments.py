@@ -52,6 +52,7 @@ REQUIRED_STATE = {
     "Constant": {"value": 1.0},
     "Correlate": {"integration": 1},
     "Correlation": {"station_1_index": 0, "station_2_index": 1},
+    "DishBeam": {"ref_freq_hz": 1e9},
     "Parm": {"value": 1.0},
     "Selector": {"index": 0},
     "Grid": {"axis": "time"},

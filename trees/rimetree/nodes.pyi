@@ -585,7 +585,7 @@ def Interpolate(
         k = 1: (1 - p + i) table[i] + (p - i) table[i+1], i = floor p; k = 2, 3: the same along each
 
     Children
-        table ([n,..], [n,m,..] or [n,m,l,..], any)
+        table (tensor: [n,..], [n,m,..] or [n,m,l,..], any)
             values on a grid of one, two or three dimensions, each a number or a tensor
         place ([1] to [3], or [source,1] to [source,3], dimensionless)
             where to look: for each dimension of the grid so many steps from its first entry
