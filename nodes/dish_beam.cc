@@ -10,7 +10,8 @@
 // of the power (rad) at ref_freq_hz. State: profile (text, default "gaussian"), ref_freq_hz (Hz), blockage (b above,
 // default 0). Result: scalar or [source], real, dimensionless, at most 1; varies along freq. Flags: union. Derivative:
 // exact, by dual numbers, also where a dish points at a source.
-// Mauch et al. 2020, ApJ 888, 61, eq. 3 and 4 (cosine, MeerKAT); Thompson, Moran & Swenson 2017, chapter 5 (airy).
+// Condon & Ransom 2016, Essential Radio Astronomy, 3.3 (cosine taper); Born & Wolf 1999, Principles of Optics, 8.5.2
+// (airy).
 #include "runtime/cell/cell_node.h"
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/math/airy.h"
@@ -87,38 +88,38 @@ class DishBeam final : public CellNode<DishBeam> {
   static constexpr bool kVariesInFrequency = true;
 
   static NodeClass info() {
-    return {
-        .name = "DishBeam",
-        .summary = "Voltage pattern of a dish at directions from where it points: circular, real, 1 in the middle.",
-        .formula =
-            "E(sqrt(l^2 + m^2) / width nu / ref_freq_hz), 0 where n < 0; gaussian: exp(-2 ln2 y^2); cosine: "
-            "cos(1.18896 pi y) / (1 - (2.37793 y)^2); airy: A(x) = 2 J_1(x)/x at x = 3.23268 y, with blockage b "
-            "(A(x) - b^2 A(b x)) / (1 - b^2)",
-        .result = "scalar or [source], real, dimensionless, at most 1; varies along freq",
-        .reference =
-            "Mauch et al. 2020, ApJ 888, 61, eq. 3 and 4 (cosine); Thompson, Moran & Swenson 2017, chapter 5 (airy); "
-            "docs/writing-trees.md, primary beams",
-        .children = {{.label = "lmn",
-                      .shape = "[3] or [source,3]",
-                      .unit = "dimensionless",
-                      .doc = "direction cosines from where the dish points, as LMN gives them"},
-                     {.label = "width",
-                      .shape = "[]",
-                      .unit = "rad",
-                      .doc = "full width at half maximum of the power at ref_freq_hz; of airy: without blockage"}},
-        .state = {
-            {.name = "profile",
-             .type = StateType::text,
-             .default_value = std::string("gaussian"),
-             .doc = "gaussian, cosine (field tapered to the dish's edge) or airy (field alike on all of the dish)"},
-            {.name = "ref_freq_hz",
-             .type = StateType::real,
-             .unit = "Hz",
-             .doc = "frequency of the width; widths go as 1/frequency"},
-            {.name = "blockage",
-             .type = StateType::real,
-             .default_value = 0.0,
-             .doc = "of airy: diameter of what shadows the middle of the dish, as a part of the dish's"}}};
+    return {.name = "DishBeam",
+            .summary = "Voltage pattern of a dish at directions from where it points: circular, real, 1 in the middle.",
+            .formula =
+                "E(sqrt(l^2 + m^2) / width nu / ref_freq_hz), 0 where n < 0; gaussian: exp(-2 ln2 y^2); cosine: "
+                "cos(1.18896 pi y) / (1 - (2.37793 y)^2); airy: A(x) = 2 J_1(x)/x at x = 3.23268 y, with blockage b "
+                "(A(x) - b^2 A(b x)) / (1 - b^2)",
+            .result = "scalar or [source], real, dimensionless, at most 1; varies along freq",
+            .reference =
+                "Condon & Ransom 2016, Essential Radio Astronomy, 3.3 (cosine); Born & Wolf 1999, Principles of "
+                "Optics, 8.5.2 "
+                "(airy); docs/writing-trees.md, primary beams",
+            .children = {{.label = "lmn",
+                          .shape = "[3] or [source,3]",
+                          .unit = "dimensionless",
+                          .doc = "direction cosines from where the dish points, as LMN gives them"},
+                         {.label = "width",
+                          .shape = "[]",
+                          .unit = "rad",
+                          .doc = "full width at half maximum of the power at ref_freq_hz; of airy: without blockage"}},
+            .state = {
+                {.name = "profile",
+                 .type = StateType::text,
+                 .default_value = std::string("gaussian"),
+                 .doc = "gaussian, cosine (field tapered to the dish's edge) or airy (field alike on all of the dish)"},
+                {.name = "ref_freq_hz",
+                 .type = StateType::real,
+                 .unit = "Hz",
+                 .doc = "frequency of the width; widths go as 1/frequency"},
+                {.name = "blockage",
+                 .type = StateType::real,
+                 .default_value = 0.0,
+                 .doc = "of airy: diameter of what shadows the middle of the dish, as a part of the dish's"}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from direction_cosines import direction_cosines
 
 import rimetree as rt
 
@@ -39,16 +40,9 @@ def power(along, across, frequency_hz):
     return np.exp(-4 * np.log(2) * ((along / LONGER) ** 2 + across**2) / width**2)
 
 
-def offsets(centre):
-    """[source] of direction cosines to the east and to the north."""
-    ra, dec = (SKY.radec_rad - [centre[0], 0]).T
-    north = np.sin(dec) * np.cos(centre[1]) - np.cos(dec) * np.sin(centre[1]) * np.cos(ra)
-    return np.cos(dec) * np.sin(ra), north
-
-
 def seen_by(centre, angle, frequency_hz):
     """[source, 2, 2]: brightness of what feeds see that are turned by an angle, with their beams."""
-    east, north = offsets(centre)
+    east, north = direction_cosines(SKY.radec_rad, centre)[:2]
     place = (north + 1j * east) * np.exp(-1j * angle)
     stokes_i, q, u, v = SKY.stokes_jy.T
     linear = (q + 1j * u) * np.exp(-2j * angle)
@@ -76,8 +70,8 @@ def test_beam_tree(hour_angle, tmp_path):
     (tile,) = rt.ms.tiles(path, ["DATA"])
     at = group.phase_centre_rad
     angle = angle_by_astropy(at, group.antenna_xyz_m[0], tile["time_s"][0])
-    east, north = offsets(at)
-    lmn = np.array([east, north, np.sqrt(1 - east**2 - north**2) - 1])
+    east, north, n = direction_cosines(SKY.radec_rad, at)
+    lmn = np.array([east, north, n - 1])
     for f, frequency_hz in enumerate(tile["frequency_hz"]):
         fringe = np.exp(2j * np.pi * frequency_hz / 299792458.0 * (tile["uvw_m"][:, 0] @ lmn))
         wanted = np.einsum("bs,sij->bij", fringe, seen_by(at, angle, frequency_hz))

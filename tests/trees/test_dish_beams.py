@@ -3,6 +3,7 @@ beam's width and pointing found from data."""
 
 import numpy as np
 import pytest
+from direction_cosines import direction_cosines
 from scipy.special import j1
 
 import rimetree as rt
@@ -27,21 +28,13 @@ BEAMS = {
 }
 
 
-def offsets(centre):
-    """[source] of direction cosines l, m, and n."""
-    ra, dec = (SKY.radec_rad - [centre[0], 0]).T
-    east = np.cos(dec) * np.sin(ra)
-    north = np.sin(dec) * np.cos(centre[1]) - np.cos(dec) * np.sin(centre[1]) * np.cos(ra)
-    return east, north, np.sqrt(1 - east**2 - north**2)
-
-
 def airy(x):
     return np.where(x == 0, 1, 2 * j1(x) / np.where(x == 0, 1, x))
 
 
 def voltage(name):
     """[source, channel]"""
-    l, m, _ = offsets((1.003, -0.497) if name == "elsewhere" else CENTRE)  # noqa: E741
+    l, m, _ = direction_cosines(SKY.radec_rad, (1.003, -0.497) if name == "elsewhere" else CENTRE)  # noqa: E741
     sine = np.hypot(l, m)[:, None]
     if name in ("airy", "shadowed"):
         diameter_m, b = (13.5, 0.0) if name == "airy" else (12.0, 0.25)
@@ -55,7 +48,7 @@ def voltage(name):
 
 def visibilities(name):
     """[baseline, channel, 2, 2]"""
-    l, m, n = offsets(CENTRE)  # noqa: E741
+    l, m, n = direction_cosines(SKY.radec_rad, CENTRE)  # noqa: E741
     turns = (UVW_M @ [l, m, n - 1])[:, :, None] * FREQUENCY_HZ / LIGHT_M_S
     i, q, u, v = SKY.stokes_jy.T
     brightness = np.array([[i + q, u + 1j * v], [u - 1j * v, i - q]])  # [2, 2, source]

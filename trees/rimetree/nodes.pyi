@@ -437,7 +437,7 @@ def DishBeam(
 
     Result: scalar or [source], real, dimensionless, at most 1; varies along freq
 
-    Mauch et al. 2020, ApJ 888, 61, eq. 3 and 4 (cosine); Thompson, Moran & Swenson 2017, chapter 5 (airy); docs/writing-trees.md, primary beams
+    Condon & Ransom 2016, Essential Radio Astronomy, 3.3 (cosine); Born & Wolf 1999, Principles of Optics, 8.5.2 (airy); docs/writing-trees.md, primary beams
     """
 
 def Divide(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import CENTRE
+from direction_cosines import direction_cosines
 
 import rimetree as rt
 
@@ -17,21 +18,12 @@ def read(path, column):
     return tile["columns"][column]
 
 
-def directions(sky, group):
-    """l, m and n of each source."""
-    ra, dec = (sky.radec_rad - [group.phase_centre_rad[0], 0]).T
-    centre = group.phase_centre_rad[1]
-    l = np.cos(dec) * np.sin(ra)  # noqa: E741
-    m = np.sin(dec) * np.cos(centre) - np.cos(dec) * np.sin(centre) * np.cos(ra)
-    return np.array([l, m, np.sqrt(1 - l**2 - m**2)])
-
-
 def apparent(sky_file, path):
     """The visibilities that NumPy expects, from `rt.predict` and the power in each direction and channel."""
     sky = rt.sky.read(sky_file)
     (group,) = rt.ms.groups(path)
     (tile,) = rt.ms.tiles(path, [], time_slots=100)
-    l, m, n = directions(sky, group)  # noqa: E741
+    l, m, n = direction_cosines(sky.radec_rad, group.phase_centre_rad)  # noqa: E741
     y = 1.1889647809329456 * np.hypot(l, m)[:, None] * tile["frequency_hz"] / (np.radians(57.5 / 60) * 1.5e9)
     power = (np.cos(np.pi * y) / (1 - 4 * y**2)) ** 2
     slope = np.where([[source.spectrum != ()] for source in sky], (tile["frequency_hz"] / 1.4e9) ** -0.7, 1.0)
@@ -86,7 +78,9 @@ def test_images_and_trees_are_compared_through_it(command, kat7, sky_file, tmp_p
     table = command("image", kat7, "--column", "DATA", *beam, "-o", tmp_path / "a.png").output
     seen_jy = [float(line.split()[1]) for line in table.splitlines() if line.startswith("b ")]
     (group,) = rt.ms.groups(kat7)
-    widths = np.hypot(*directions(rt.sky.read(sky_file), group)[:2, 1]) / np.radians(20 / 60)
+    widths = np.hypot(*direction_cosines(rt.sky.read(sky_file).radec_rad, group.phase_centre_rad)[:2, 1]) / np.radians(
+        20 / 60
+    )
     assert seen_jy == pytest.approx([2.0 ** (-4 * widths**2)], rel=5e-3)  # at a frequency near 1.4 GHz
     assert "DishBeam" in command("explain", kat7, *beam).output
 
@@ -124,3 +118,36 @@ def test_a_beam_needs_a_sky(command, kat7):
         "calibrate", kat7, "--model-column", "DATA", "--beam", "airy", "--term", "G: diag", "--out", "x.h5", code=2
     )
     assert "--beam goes with --sky" in said.output
+
+
+def test_a_run_with_another_beam_is_another_run(sky_file):
+    """What a calibration that is resumed goes by."""
+    from rimetree.calibration.model.models import PredictedSky
+
+    sky = rt.sky.read(sky_file)
+    beams = [None, rt.Beam("gaussian", 0.01, 1e9), rt.Beam("gaussian", 0.011, 1e9), rt.Beam.of_dish(12.0)]
+    assert len({PredictedSky(sky.seen_through(beam)).fingerprint for beam in beams}) == len(beams)
+
+
+def test_directions_count_by_what_is_seen_of_them(kat7, sky_file):
+    from rimetree.calibration.model.models import PredictedSky
+
+    (group,) = rt.ms.groups(kat7)
+    sky = rt.sky.read(sky_file)
+    seen = PredictedSky(sky.seen_through(rt.Beam("gaussian", np.radians(20 / 60), group.frequency_hz[0])))
+    plain = PredictedSky(sky).fluxes_jy("source", group)
+    l, m, _ = direction_cosines(sky.radec_rad, group.phase_centre_rad)  # noqa: E741
+    for name, widths in zip(sky.names, np.hypot(l, m) / np.radians(20 / 60), strict=True):
+        share = seen.fluxes_jy("source", group)[name] / plain[name]
+        assert share == pytest.approx(2.0 ** (-4 * widths**2), rel=0.01)
+
+
+def test_voltages_are_of_what_the_beam_lets_through(command, tmp_path, sky_file):
+    options = ("--layout", "kat-7", "--phase-centre", "3h32m30s", "-27d48m", "--sky", sky_file, "--noise", "0")
+    options = (*options, "--duration", "1ms", "--sample-rate", "1MHz", "--freq", "1.4GHz", "--format", "int8")
+    options = (*options, "--start", "2025-01-01T19:48:00")
+    scale = []
+    for beam in ((), ("--beam", "airy: 60m")):
+        said = command("make-voltages", tmp_path / f"v{len(beam)}.dat", *options, *beam).output
+        scale.append(float(said.split("1 Jy is ")[1].split()[0]))
+    assert scale[1] > 1.1 * scale[0]  # the same power of numbers for less flux
