@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import rimetree as rt
+from rimetree.sky.source import PROFILES
 
 N_TIME, N_SOURCE = 4, 6
 RNG = np.random.default_rng(3)
@@ -47,9 +48,9 @@ def test_rates(times, method, device):
 @on_devices
 @by_methods
 @pytest.mark.parametrize("number", ["major", "minor", "angle"])
-@pytest.mark.parametrize("profile", ["gaussian", "exponential_disk"])
+@pytest.mark.parametrize("profile", PROFILES)
 def test_shapes(profile, number, method, device):
-    shape = np.column_stack([SHAPE, np.full(N_SOURCE, float(profile == "exponential_disk"))])
+    shape = np.column_stack([SHAPE, np.full(N_SOURCE, float(PROFILES.index(profile)))])
     shape[2, ["major", "minor", "angle"].index(number)] = np.nan
     assert np.isfinite(parallel_hand(method, device, UVW, np.nan_to_num(shape))).all()
     assert np.isnan(parallel_hand(method, device, UVW, shape)).all()

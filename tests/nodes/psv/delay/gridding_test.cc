@@ -107,11 +107,12 @@ TEST(DelaySeries, RulesForTheExposureKeepTheirBound) {
 
 TEST(DelaySeries, TapersKeepTheirBound) {
   const double low = 0.9e9, high = 1.7e9, centre = 1.3e9, half = 0.4e9;
-  for (const Profile profile : {Profile{0}, Profile{1}})
-    for (const double argument : {1e-3, 0.1, 1.0, 10.0, 1000.0})
+  for (Profile profile = 0; profile < Profiles::kCount; ++profile)
+    for (const double argument : {1e-3, 0.1, 1.0, 10.0, 1000.0, 1e4, 1e5})
       for (const double error : {1e-3, 1e-6, 1e-12}) {
         const double e = argument / (high * high);
         const int n = taper_terms(profile, e, low, high, error);
+        if (argument > 1000 && n == 0) continue;  // too long: another method is taken
         ASSERT_GT(n, 0) << name_of(profile) << " " << argument << " " << error;
         const std::vector<double>& matrix = chebyshev_matrix(n);
         std::vector<double> c(n, 0.0);
