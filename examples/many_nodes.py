@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 import rimetree as rt
-from rimetree import make_ms
 
 PHASE_CENTRE = np.radians([40.0, -30.0])
 ARCSEC = np.radians(1 / 3600)
@@ -34,7 +33,7 @@ SKY = rt.sky.SkyModel(
 
 
 def main(path: Path) -> None:
-    make_ms.create(path, "kat-7", phase_centre_rad=PHASE_CENTRE, duration_s=600.0, integration_s=60.0)
+    rt.ms.create(path, "kat-7", phase_centre_rad=PHASE_CENTRE, duration_s=600.0, integration_s=60.0)
     baselines = rt.ms.baselines(path)
 
     ns = rt.NodeScope()

@@ -15,8 +15,8 @@ import textwrap
 from pathlib import Path
 
 from rimetree import nodes
-from rimetree.signatures import VALUE_FIRST
-from rimetree.state import STATE_TYPES
+from rimetree.writing.signatures import VALUE_FIRST
+from rimetree.writing.state import STATE_TYPES
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "nodes.md"

@@ -107,7 +107,8 @@ run_gpu() {
   tail -n 3 "$RESULTS/gpu.log"
 }
 run_gpu_trees() {
-  RIMETREE_DEVICE=auto .venv/bin/python -m pytest -q -rs --junit-xml="$RESULTS/gpu-trees.xml" tests/trees/test_*.py
+  RIMETREE_DEVICE=auto .venv/bin/python -m pytest -q -rs --junit-xml="$RESULTS/gpu-trees.xml" \
+    tests/trees/test_*.py tests/trees/{evaluation,ms,observing,psv,solving,sums,voltages,writing}
 }
 gpu_tests() {
   if has_gpu; then

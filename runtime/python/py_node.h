@@ -41,7 +41,7 @@ class MakesNodesOf {
 /// set_py_node_calls(evaluate, pull_back, object_of): what evaluates a PyNode, evaluate(object, cells, children,
 /// derivatives, rank) -> array, takes it backwards, pull_back(object, cells, children, wanted, adjoint, rank) -> arrays
 /// or None, and finds the object that a number in its state refers to. The package sets them once
-/// (trees/rimetree/py_node.py).
+/// (trees/rimetree/evaluation/py_node.py).
 PyObject* set_py_node_calls(PyObject* self, PyObject* arguments);
 
 }  // namespace rimetree::python

@@ -1,4 +1,5 @@
-// Trees that Python scripts have written, read from their definitions (definitions.py, stubs.py).
+// Trees that Python scripts have written, read from their definitions (definitions.py, stubs.py in
+// trees/rimetree/writing).
 #pragma once
 
 #include <memory>

@@ -64,3 +64,24 @@ def test_folders_of_calibration_stand_on_each_other_one_way():
         )
     assert len(folders) > 5
     graphlib.TopologicalSorter({own: others - {own} for own, others in folders.items()}).prepare()
+
+
+#: As docs/architecture.md has them: each stands on some of those before it. The command line stands on all.
+ROOMS = ("writing", "evaluation", "ms", "telescopes", "sky", "observing", "voltages", "calibration", "plots", "bench")
+
+
+def test_rooms_of_the_package_stand_on_each_other_one_way():
+    """What a package's `__init__` gives of other rooms is not looked at: that is for users."""
+    folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    assert folders == {*ROOMS, "cli"}
+    packages = {module_name(path) for path in PACKAGE.rglob("__init__.py")}
+    looked_at = 0
+    for name, stands_on in graph().items():
+        room = name.split(".")[0]
+        if name in packages or room not in ROOMS:
+            continue
+        below = {*ROOMS[ROOMS.index(room) + 1 :], "cli"}
+        wrong = sorted(other for other in stands_on if other.split(".")[0] in below)
+        assert not wrong, f"{name} imports {', '.join(wrong)}, which is in a room that stands on its own"
+        looked_at += 1
+    assert looked_at > 100

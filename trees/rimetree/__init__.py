@@ -19,31 +19,31 @@ from typing import TYPE_CHECKING
 from . import starting  # isort: skip # noqa: F401 - before NumPy
 from . import nodes, plugins  # noqa: F401 - plugins brings the node classes
 from ._core import Error, ForestError
-from .cells import Cells
-from .correlate import correlate, product_inputs
-from .families import over
+from .evaluation.cells import Cells
+from .evaluation.parameters import DerivativeCheck, Parameter
+from .evaluation.result import Result
+from .evaluation.solving import SolutionFlag, SolveReport
+from .evaluation.verification import Verification
 from .forest import Forest
-from .indices import each
 from .loading import when_used
-from .ms_objective import MsObjective
+from .ms.objective import MsObjective
 from .nodes import *  # noqa: F403 - the node classes; their names are in nodes.__all__
 from .nodes import PyNode
-from .parameters import DerivativeCheck, Parameter
 from .plugins import load_plugin
 from .predict import predict
-from .product_integers import integers_from_order, integers_to_order
-from .product_orders import from_order, product_order, to_order
-from .recording import record
-from .result import Result
-from .sample_orders import samples_from_order, samples_to_order
-from .scope import NodeDef, NodeScope, NodeStub
-from .solving import SolutionFlag, SolveReport
-from .verification import Verification
+from .voltages.correlate import correlate, product_inputs
+from .voltages.product_integers import integers_from_order, integers_to_order
+from .voltages.product_orders import from_order, product_order, to_order
+from .voltages.sample_orders import samples_from_order, samples_to_order
+from .writing.families import over
+from .writing.indices import each
+from .writing.recording import record
+from .writing.scope import NodeDef, NodeScope, NodeStub
 
 if TYPE_CHECKING:  # what is loaded when it is used
     from . import calibration, ms, plots, sky, telescopes  # noqa: F401
     from .beams import Beam
-    from .mounts import azimuth_elevation, feed_rotation, parallactic_angle
+    from .observing.mounts import azimuth_elevation, feed_rotation, parallactic_angle
     from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
 
 __version__ = "0.1.0"
@@ -52,7 +52,7 @@ __getattr__, __dir__ = when_used(
     __name__,
     {
         "beams": "Beam",
-        "mounts": "azimuth_elevation feed_rotation parallactic_angle",
+        "observing.mounts": "azimuth_elevation feed_rotation parallactic_angle",
         "sky_trees": "SkyNodes many_node_tree psv_tree sky_nodes",
     },
     modules=("calibration", "ms", "plots", "sky", "telescopes"),

@@ -19,8 +19,8 @@ from numbers import Integral, Real
 import numpy as np
 
 from ._core import Error
-from .state import as_array, short
 from .units import UnfitError, in_unit, is_quantity
+from .writing.state import as_array, short
 
 
 class ArgumentError(Error, TypeError):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from . import nodes as rt
 from ._core import Error
 from .arguments import check_fields, checked
-from .scope import NodeDef, NodeScope
+from .writing.scope import NodeDef, NodeScope
 
 PROFILES = ("gaussian", "cosine", "airy")
 _SPEED_OF_LIGHT_M_S = 299792458.0

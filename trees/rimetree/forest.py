@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from . import _core, py_node  # noqa: F401 - py_node installs what evaluates Python nodes
+from . import _core
 from ._core import Error, ForestError
 from .arguments import ArgumentError, numbers
-from .asking import (
+from .evaluation import py_node  # noqa: F401 - py_node installs what evaluates Python nodes
+from .evaluation.asking import (
     cells_asked,
     count,
     forest_error,
@@ -23,17 +24,17 @@ from .asking import (
     scope_to_build,
     state_changes,
 )
-from .cells import Cells
-from .ms_objective import MsObjective
-from .ms_reading import OpenSet, Tiles, source_of
-from .ms_run import RunReport, run_options
-from .parameters import DerivativeCheck, NodeCheck, Parameter
-from .result import Result, failure_text, result_from_runtime
-from .scope import NodeScope, NodeStub, errors_of, identity_of, tree_of
-from .solving import SolveReport, report_from_runtime
-from .state import from_runtime
-from .timing import TimingReport
-from .verification import Verification, tolerance_of
+from .evaluation.cells import Cells
+from .evaluation.parameters import DerivativeCheck, NodeCheck, Parameter
+from .evaluation.result import Result, failure_text, result_from_runtime
+from .evaluation.solving import SolveReport, report_from_runtime
+from .evaluation.timing import TimingReport
+from .evaluation.verification import Verification, tolerance_of
+from .ms.objective import MsObjective
+from .ms.reading import OpenSet, Tiles, source_of
+from .ms.run import RunReport, run_options
+from .writing.scope import NodeScope, NodeStub, errors_of, identity_of, tree_of
+from .writing.state import from_runtime
 
 atexit.register(_core.end_of_interpreter)  # which waits for daemon threads that evaluate
 

@@ -13,8 +13,9 @@ def when_used(
 ) -> tuple[Callable, Callable]:
     """`__getattr__` and `__dir__` of a module, or of a package.
 
-    `names` are {module beside it: names that it gives}; `modules` are names of such modules; `otherwise` is asked for
-    all others. No module may be called as something that another gives: where it is imported it hides that.
+    `names` are {module: names that it gives}, each module as an import from the package writes it after its first dot;
+    `modules` are names of modules in the package; `otherwise` is asked for all others. No module may be called as
+    something that another gives: where it is imported it hides that.
     """
     module_of = {name: module for module, given in names.items() for name in given.split()}
     own = vars(sys.modules[module])

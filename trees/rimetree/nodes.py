@@ -16,10 +16,10 @@ import textwrap
 import numpy as np
 
 from . import _core
-from .definitions import NodeDef
-from .py_node import register
-from .signatures import VALUE_FIRST, Signature, define
-from .state import STATE_TYPES
+from .evaluation.py_node import register
+from .writing.definitions import NodeDef
+from .writing.signatures import VALUE_FIRST, Signature, define
+from .writing.state import STATE_TYPES
 
 _functions: dict[str, object] = {}
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from ._core import Error
 from .arguments import ArgumentError, numbers
-from .asking import count
-from .cells import Cells
+from .evaluation.asking import count
+from .evaluation.cells import Cells
+from .evaluation.verification import tolerance_of
 from .forest import Forest
 from .nodes import PSV, Constant, Stokes
-from .scope import NodeScope
 from .sky.source import PROFILES
-from .verification import tolerance_of
+from .writing.scope import NodeScope
 
 
 def predict(

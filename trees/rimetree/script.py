@@ -24,8 +24,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ._core import Error
-from .ms_group import MsGroup
-from .scope import NodeScope
+from .ms.group import MsGroup
+from .writing.scope import NodeScope
 
 
 class ScriptError(Error):

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from . import nodes as rt
 from ._core import Error
 from .arguments import checked
-from .cells import Cells
+from .evaluation.cells import Cells
 from .forest import Forest
-from .indices import each
-from .scope import NodeDef, NodeScope, NodeStub
 from .sky import SkyModel
+from .writing.indices import each
+from .writing.scope import NodeDef, NodeScope, NodeStub
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from . import _core
 from .arguments import ArgumentError
-from .asking import count, node_names
+from .evaluation.asking import count, node_names
 from .forest import Forest
-from .ms_reading import Tiles
-from .scope import NodeStub
+from .ms.reading import Tiles
+from .writing.scope import NodeStub
 
 
 def columns_read(forest: Forest) -> list[str]:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import datetime
 import warnings
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ._core import Error
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 #: When MJD begins.
-_MJD_0 = datetime.date(1858, 11, 17)
+_MJD_0 = datetime.datetime(1858, 11, 17)
+
+
+def utc_text(mjd_s: float) -> str:
+    """ "2025-01-01T20:30:00.000" of seconds of MJD."""
+    moment = _MJD_0 + datetime.timedelta(milliseconds=round(mjd_s * 1000))
+    return moment.isoformat(timespec="milliseconds")
 
 
 def parse_utc(text: str) -> float:
@@ -26,7 +34,7 @@ def parse_utc(text: str) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that leap seconds of the future are not known
             found = Time(text.strip().removesuffix("Z"), scale="utc").ymdhms
-        days = (datetime.date(int(found["year"]), int(found["month"]), int(found["day"])) - _MJD_0).days
+        days = (datetime.date(int(found["year"]), int(found["month"]), int(found["day"])) - _MJD_0.date()).days
         return days * 86400.0 + int(found["hour"]) * 3600 + int(found["minute"]) * 60 + float(found["second"])
     except ValueError:
         raise Error(f"start is {text!r}; expected a UTC date and time such as 2025-01-01T20:30:00") from None
@@ -53,6 +61,7 @@ def with_dut1(time_s: NDArray[np.float64], reference_s: float, dut1_s: float) ->
     """Ascending times with UT1 - UTC, which is `dut1_s` at a reference time: it is another one by a second for times on
     the other side of a leap second."""
     import erfa
+    import numpy as np
 
     with warnings.catch_warnings(action="ignore"):  # that leap seconds of the future are not known
         year, month, date, _ = erfa.jd2cal(2400000.5, np.append(time_s, reference_s) // 86400)

@@ -12,6 +12,7 @@ import pytest
 import rimetree as rt
 from rimetree.cli import _COMMANDS, quantities
 from rimetree.machine import size_text
+from rimetree.utc import utc_text
 
 
 def test_help_is_quick_and_lists_all_commands(process):
@@ -126,7 +127,7 @@ def test_texts_of_quantities():
     assert quantities.dec_text(-math.radians(0.5)) == "-00d30m00.0s"
     assert size_text(1536) == "1.5 KiB"
     assert quantities.frequency_text(1420405751.768) == "1.42040575 GHz"
-    assert quantities.utc_text(60676.5 * 86400) == "2025-01-01T12:00:00.000"
+    assert utc_text(60676.5 * 86400) == "2025-01-01T12:00:00.000"
 
 
 def test_commands_start_no_threads_of_linear_algebra_and_programs_keep_theirs(process, tmp_path):

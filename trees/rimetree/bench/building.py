@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from .. import nodes as rt
-from ..families import over
 from ..forest import Forest
-from ..indices import each
-from ..scope import NodeScope
+from ..writing.families import over
+from ..writing.indices import each
+from ..writing.scope import NodeScope
 from .measuring import WrongAnswerError
 from .trees import RADEC_0, TreeFigures, random_sky, sky_tree
 

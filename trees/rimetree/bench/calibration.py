@@ -26,8 +26,8 @@ from .._core import Error
 from ..calibration.model.model_trees import model_nodes, sky_parts
 from ..calibration.solutions.h5parm import read_h5parm
 from ..forest import Forest
-from ..scope import NodeScope
 from ..sky_trees import sink_nodes, with_noise
+from ..writing.scope import NodeScope
 
 _CENTRE = (0.93, -0.485)  # ra, dec (rad)
 _SLOT_S, _CHANNEL_HZ, _FIRST_HZ = 8.0, 0.2e6, 1.35e9

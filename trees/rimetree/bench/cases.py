@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .._core import Error
+from ..evaluation.verification import tolerance_of
 from ..sky.source import PROFILES
-from ..verification import tolerance_of
 
 #: Telescopes as in the thesis that the metrics come from: (name here, time slots of a whole observation).
 TELESCOPES = {"wsrt": 72, "meerkat": 480}

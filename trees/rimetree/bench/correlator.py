@@ -10,12 +10,12 @@ import time
 import numpy as np
 
 from .._core import multiply_add_peak
-from ..cells import Cells
-from ..correlate import BYTES_OF_FORMATS, correlate
+from ..evaluation.cells import Cells
 from ..forest import Forest
 from ..nodes import Channelise, Correlate, Voltages
-from ..scope import NodeScope
+from ..voltages.correlate import BYTES_OF_FORMATS, correlate
 from ..whole_file import write_text
+from ..writing.scope import NodeScope
 from .measuring import WrongAnswerError
 from .record import where_and_when
 

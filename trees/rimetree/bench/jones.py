@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import nodes as rt
-from ..cells import Cells
+from ..evaluation.cells import Cells
 from ..forest import Forest
-from ..scope import NodeScope
+from ..writing.scope import NodeScope
 from .beam_terms import terms
 from .measuring import WrongAnswerError, seconds_in_note
 from .trees import TreeFigures

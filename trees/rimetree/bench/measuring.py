@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .._core import Error
-from ..cells import Cells
-from ..verification import Verification
+from ..evaluation.cells import Cells
+from ..evaluation.verification import Verification
 from .cases import GROUP_SLOTS, PsvCase
 from .problem import Problem, problem_of
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import nodes as rt
-from ..cells import Cells
+from ..evaluation.cells import Cells
 from ..forest import Forest
-from ..scope import NodeScope
+from ..writing.scope import NodeScope
 from .measuring import WrongAnswerError
 from .trees import START_S, TreeFigures, largest_difference
 

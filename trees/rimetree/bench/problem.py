@@ -10,12 +10,12 @@ import numpy as np
 
 from .. import nodes as rt
 from .. import telescopes
-from ..cells import Cells
+from ..evaluation.cells import Cells
 from ..forest import Forest
-from ..scope import NodeScope
 from ..sky.source import PROFILES
 from ..sky.synthetic import SyntheticSky, random
 from ..sky_trees import sky_nodes
+from ..writing.scope import NodeScope
 from .beam_terms import terms
 from .cases import PsvCase
 

@@ -8,9 +8,9 @@ import time
 import numpy as np
 
 from .. import nodes as rt
-from ..cells import Cells
+from ..evaluation.cells import Cells
 from ..forest import Forest
-from ..scope import NodeScope
+from ..writing.scope import NodeScope
 from .measuring import WrongAnswerError
 from .operations import chain
 from .trees import TreeFigures

@@ -7,9 +7,9 @@ import time
 import numpy as np
 
 from .. import nodes as rt
-from ..cells import Cells
+from ..evaluation.cells import Cells
 from ..forest import Forest
-from ..scope import NodeScope
+from ..writing.scope import NodeScope
 from .measuring import WrongAnswerError
 from .trees import RADEC_0, TreeFigures, random_sky
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import nodes as rt
-from ..scope import NodeScope
+from ..writing.scope import NodeScope
 from .trees import RADEC_0, START_S, random_shapes, random_sky
 
 C = 299792458.0

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import nodes as rt
-from ..cells import Cells
+from ..evaluation.cells import Cells
 from ..forest import Forest
-from ..scope import NodeScope
+from ..writing.scope import NodeScope
 from .measuring import WrongAnswerError
 
 START_S, _BAND_HZ = 5.2e9, 64e6

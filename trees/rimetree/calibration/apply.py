@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from .. import nodes as rt
 from ..arguments import checked
-from ..cells import Cells
+from ..evaluation.cells import Cells
 from ..ms import MsGroup
-from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
 from ..sky_trees import sink_nodes
+from ..writing.scope import NodeScope, NodeStub
 from .errors import CalibrationError
 from .model.model_trees import SkyPart, model_nodes
 from .model.models import ModelColumns, as_model

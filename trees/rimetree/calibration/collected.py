@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from ..solving import SolutionFlag
+from ..evaluation.solving import SolutionFlag
 from .solutions.small_gains import with_errors_of_small_gains
 from .solutions.term_solutions import TermSolutions
 from .starts.fewer_directions import BestFit

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from .._core import machine
+from ..evaluation.solving import SolutionFlag, SolveReport
 from ..forest import Forest
 from ..ms import OpenSet, Tiles, run_options, tiles, without_averaging
-from ..scope import NodeScope
-from ..solving import SolutionFlag, SolveReport
+from ..writing.scope import NodeScope
 from .collected import chunk_arrays, flag_absent, flag_reasons, flag_untold
 from .data.baseline_averaging import cells_averaged
 from .data.data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes

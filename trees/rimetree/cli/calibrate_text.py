@@ -10,8 +10,9 @@ import time
 
 import click
 
+from ..utc import utc_text
 from .output import log, table
-from .quantities import frequency_text, utc_text
+from .quantities import frequency_text
 
 _MOST_FLAGGED = 20
 _SURE, _LITTLE = 6.0, 0.01  # standard deviations, and part of what is left, to speak of

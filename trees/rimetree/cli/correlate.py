@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import click
 
+from ..utc import utc_text
 from .errors import Failed
 from .output import log
-from .quantities import utc_text
 from .selection import threads_option
 from .voltage_options import CHANNEL_OPTIONS, channel_options, recorded, recording_options, stream_options
 

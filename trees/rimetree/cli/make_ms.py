@@ -7,7 +7,8 @@ import math
 import click
 
 from ..machine import size_text
-from .quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, Count, HourAngle, utc_text
+from ..utc import utc_text
+from .quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, Count, HourAngle
 
 
 def _list_telescopes(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

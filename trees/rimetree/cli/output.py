@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import click
 
-from .quantities import utc_text
+from ..utc import utc_text
 
 
 def log(text: str) -> None:

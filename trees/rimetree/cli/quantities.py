@@ -151,11 +151,3 @@ def dec_text(rad: float) -> str:
     """ "-27d48m00.0s"."""
     total = round(abs(math.degrees(rad)) * 36000)
     return f"{'-' if rad < 0 else '+'}{total // 36000:02d}d{total // 600 % 60:02d}m{total % 600 / 10:04.1f}s"
-
-
-def utc_text(mjd_s: float) -> str:
-    """ "2025-01-01T20:30:00.000" of seconds of MJD."""
-    import datetime
-
-    moment = datetime.datetime(1858, 11, 17) + datetime.timedelta(milliseconds=round(mjd_s * 1000))
-    return moment.isoformat(timespec="milliseconds")

@@ -182,7 +182,7 @@ def _add_legend(place, what: _What) -> None:
 def _abscissa(term: TermSolutions, against: str):
     if against == "freq":
         return term.frequency_hz / 1e6, "frequency / MHz"
-    from ..cli.quantities import utc_text
+    from ..utc import utc_text
 
     return (term.time_s - term.time_s[0]) / 60, f"minutes after {utc_text(float(term.time_s[0]))[:19]} UTC"
 

@@ -9,7 +9,7 @@ import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
 from rimetree.ms import Selection
-from rimetree.ms_selection import chosen_baselines
+from rimetree.ms.selection import chosen_baselines
 
 CENTRES = [(0.93, -0.485), (0.97, -0.5)]
 SKY = [rt.sky.SkyModel([rt.sky.Source("a", *centre, (20.0, 0.0, 0.0, 0.0))]) for centre in CENTRES]

@@ -12,7 +12,7 @@ from rimetree.calibration.starts.fewer_directions import BestFit
 from rimetree.calibration.starts.starting_values import StartingValues
 from rimetree.calibration.terms.term_trees import Parameter
 from rimetree.calibration.terms.terms import parse_term
-from rimetree.solving import SolutionFlag
+from rimetree.evaluation.solving import SolutionFlag
 
 N, N_SAMPLE = 6, 40
 BASELINES = np.array([(p, q) for p in range(N) for q in range(p + 1, N)])

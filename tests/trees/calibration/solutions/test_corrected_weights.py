@@ -6,7 +6,7 @@ import pytest
 import rimetree as rt
 from rimetree.calibration import Solutions, TermSolutions
 from rimetree.calibration.solutions.corrected_weights import _corrected, weights_tree
-from rimetree.cells import Cells
+from rimetree.evaluation.cells import Cells
 
 
 def test_variances_of_products_of_matrices():

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import nodes as rt
-from ...cells import Cells
-from ...families import NodeFamily
+from ...evaluation.cells import Cells
 from ...forest import Forest
-from ...indices import Index
 from ...ms import CORRELATION_NAMES, MsGroup, OpenSet, without_averaging
-from ...scope import NodeScope
+from ...writing.families import NodeFamily
+from ...writing.indices import Index
+from ...writing.scope import NodeScope
 from ..model.predicted_tiles import KeptTiles, KeptValues
 from ..plan.solve_trees import DataSelection, within_limits
 from .outliers import standing_out, usual_noise, variances

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from ...solving import SolveReport
+from ...evaluation.solving import SolveReport
 
 POOR = 1.2  # chi-square over what the data can be explained to
 SIGNIFICANT = 6.0  # standard deviations

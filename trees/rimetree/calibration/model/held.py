@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import nodes as rt
-from ...cells import Cells
-from ...indices import Index
+from ...evaluation.cells import Cells
 from ...ms import MsGroup
-from ...scope import NodeScope, NodeStub
+from ...writing.indices import Index
+from ...writing.scope import NodeScope, NodeStub
 from ..solutions.antenna_jones import AntennaJones
 from ..solutions.choosing import of_own_field, solutions_of_windows
 from ..solutions.solutions import Solutions

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import nodes as rt
-from ...families import NodeFamily
-from ...indices import Index, each
-from ...scope import NodeScope, NodeStub
 from ...sky import SkyModel
 from ...sky_trees import sky_nodes, uvw_nodes
+from ...writing.families import NodeFamily
+from ...writing.indices import Index, each
+from ...writing.scope import NodeScope, NodeStub
 from ..errors import CalibrationError
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ...forest import Forest
 from ...ms import MsGroup, OpenSet, Tiles, run_options
-from ...scope import NodeScope, NodeStub
 from ...tile_values import columns_read, tile_values
+from ...writing.scope import NodeScope, NodeStub
 from .held import Held
 from .model_trees import SkyPart, model_nodes
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...evaluation.solving import SolutionFlag
 from ...forest import Forest
-from ...solving import SolutionFlag
 from ..terms.axis_gauge import held_by_axis, turned_to_axis
 from ..terms.full_chains import Axes, ExchangePair, moved
 from ..terms.term_trees import Parameter

@@ -12,7 +12,7 @@ import numpy as np
 from ... import ms
 from ...arguments import check_fields, checked
 from ...ms import MsGroup, groups
-from ...ms_group import require_slots
+from ...ms.group import require_slots
 from ..errors import CalibrationError
 from ..solutions.solutions import Solutions
 from ..solutions.term_solutions import INTERPOLATIONS

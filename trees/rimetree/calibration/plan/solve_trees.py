@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ... import nodes as rt
 from ...arguments import check_fields
-from ...families import NodeFamily, over
-from ...indices import Index, each
 from ...ms import MsGroup
-from ...scope import NodeScope, NodeStub
+from ...writing.families import NodeFamily, over
+from ...writing.indices import Index, each
+from ...writing.scope import NodeScope, NodeStub
 from ..errors import CalibrationError
 from ..model.held import Held
 from ..model.model_trees import SkyPart, model_nodes

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ... import nodes as rt
 from ...ms import MsGroup
-from ...scope import NodeScope, NodeStub
+from ...writing.scope import NodeScope, NodeStub
 from ..model.held import Held
 from ..model.models import Model
 from ..terms.axis_gauge import open_axis

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cells import Cells
+from ...evaluation.cells import Cells
 from .solutions import Solutions
 
 #: Why a feed of an antenna cannot be corrected.

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ... import nodes as rt
 from ...arguments import checked
-from ...cells import Cells
+from ...evaluation.cells import Cells
 from ...ms import MsGroup
-from ...scope import NodeScope
+from ...writing.scope import NodeScope
 from .antenna_jones import AntennaJones
 from .solutions import Solutions
 

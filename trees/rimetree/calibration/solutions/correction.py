@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ...arguments import checked
+from ...evaluation.timing import TimingReport
 from ...ms import MsGroup
-from ...ms_run import RunReport, run_options
-from ...timing import TimingReport
+from ...ms.run import RunReport, run_options
 from ..errors import CalibrationError
 from .antenna_jones import inverses_of, reasons_of
 from .new_flags import NewFlags

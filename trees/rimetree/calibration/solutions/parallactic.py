@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from ... import nodes as rt
 from ...arguments import checked
-from ...cells import Cells
+from ...evaluation.cells import Cells
 from ...forest import Forest
-from ...mounts import horizon
 from ...ms import feed_of, inspect, slot_times
-from ...ms_reading import CORRELATION_NUMBERS
-from ...scope import NodeScope
+from ...ms.reading import CORRELATION_NUMBERS
+from ...observing.mounts import horizon
+from ...writing.scope import NodeScope
 from ..errors import CalibrationError
 from ..terms.terms import Term
 from .solutions import Solutions

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from ...solving import SolveReport
+from ...evaluation.solving import SolveReport
 from ..directions.goodness import POOR, SIGNIFICANT, chi_square_of, excess, freedom_of, is_good, is_significant
 from .starting_values import StartingValues
 

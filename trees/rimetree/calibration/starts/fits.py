@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...solving import SolveReport
+from ...evaluation.solving import SolveReport
 from ..data.likeness import Likeness
 from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
 from ..terms.gauge import told_by_terms

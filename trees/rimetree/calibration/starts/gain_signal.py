@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...solving import SolutionFlag
+from ...evaluation.solving import SolutionFlag
 from ..data.coherence import Coherence
 from ..directions.goodness import chi_square_of, freedom_of
 from ..directions.significance import is_noise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...solving import SolveReport
+from ...evaluation.solving import SolveReport
 from ..data.likeness import Likeness
 from ..plan.moves import Moves
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...evaluation.solving import SolveReport
 from ...forest import Forest
-from ...solving import SolveReport
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
 from .starting_values import tables_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...solving import SolveReport
+from ...evaluation.solving import SolveReport
 from ..data.coherence import Coherence
 from ..plan.planning import CalibrationOptions
 from ..plan.solve_trees import SolveTree

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...evaluation.solving import SolvedParm, SolveReport
 from ...ms import OpenSet, Tiles
-from ...solving import SolvedParm, SolveReport
 from ..data.coherence import Coherence, CoherenceBins, Factors
 from ..data.hands import Hands
 from ..directions.goodness import chi_square_of, freedom_of, is_good

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ...solving import SolutionFlag
+from ...evaluation.solving import SolutionFlag
 from .grid import Axis
 from .kinds import FREQUENCY_QUANTITIES
 from .term_trees import Parameter

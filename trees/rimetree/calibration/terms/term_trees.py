@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import nodes as rt
-from ...scope import NodeDef, NodeScope, NodeStub
+from ...writing.scope import NodeDef, NodeScope, NodeStub
 from .kinds import SPEED_OF_LIGHT_M_S, TEC_PHASE_HZ
 from .terms import Term
 

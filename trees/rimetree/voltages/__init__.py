@@ -1,0 +1,1 @@
+"""Voltages of receivers: made from a sky, read in other programs' orders, and correlated."""

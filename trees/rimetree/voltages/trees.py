@@ -1,0 +1,192 @@
+"""Trees that begin at voltages and end in a Measurement Set: channelise, correlate, follow the phase centre, write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._core import Error
+from ..arguments import check_fields, checked
+from ..nodes import Channelise, Constant, Correlate, Correlation, Multiply, Sink, Spigot, VisPhaseShift, Voltages
+from ..observing.measurement_set import Band
+from ..writing.scope import NodeScope
+from .correlate import BYTES_OF_FORMATS
+from .sample_orders import order_axes
+
+#: Complex samples per second of a channel where a system is known by its format.
+SAMPLE_RATES_HZ = {"mwa32t": 1.28e6, "mwa32t-swapped": 1.28e6, "chime": 390625.0, "chime-low": 390625.0}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How voltages were recorded, and what is to become of them.
+
+    `files`: as of the node `Voltages`, with `format`, `order`, `lost`; `n_input`: inputs in the files; `file_channels`
+    that they have already. `sample_rate_hz`: samples per second of a channel of the files; `centre_hz`: frequency that
+    is at zero in them, or of their middle channel. `start_mjd_s`: when the first sample begins, seconds of MJD (UTC).
+    `channels`, `taps`, `window`, `channel_format`, `gain`, `delay_s`: as of the node `Channelise`; `channels` None: the
+    files' own. Streams (tcp://, udp://, shm://) instead of files, which bring as many inputs each, have `duration_s`,
+    and are waited for `timeout_s`.
+    """
+
+    files: Sequence[str]
+    format: str
+    n_input: int
+    sample_rate_hz: float
+    centre_hz: float
+    start_mjd_s: float
+    order: str = "time,channel,input"
+    lost: str = "error"
+    file_channels: int = 1
+    channels: int | None = None
+    taps: int = 1
+    window: str = "rectangular"
+    channel_format: str = "int8"
+    gain: float = 1.0
+    delay_s: Sequence[float] = ()
+    duration_s: float | None = None
+    timeout_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.format not in BYTES_OF_FORMATS:
+            raise Error(f"format is {self.format!r}, expected {', '.join(map(repr, BYTES_OF_FORMATS))}")
+        if not (self.sample_rate_hz > 0 and self.centre_hz > 0):
+            raise Error("sample_rate_hz and centre_hz must be positive")
+        if self.channels is not None and self.file_channels != 1:
+            raise Error(f"the files have {self.file_channels} channels already; channels must be None")
+        if self.channels is None and self.file_channels == 1 and self.is_real:
+            raise Error("real samples must be channelised: say into how many channels")
+        axes = order_axes(self.order)
+        if "feed" in axes and self.n_input % 2:
+            raise Error(f"{self.n_input} inputs are not two feeds of each antenna, which the order has")
+        if self.is_stream and (self.duration_s is None or self.order == "groups"):
+            raise Error("a stream is not of order groups, and needs its duration_s")
+
+    @property
+    def is_stream(self) -> bool:
+        return any(file.startswith(("tcp://", "udp://", "shm://")) for file in self.files)
+
+    @property
+    def is_real(self) -> bool:
+        return self.format.startswith("real")
+
+    @property
+    def n_channel(self) -> int:
+        return self.channels or self.file_channels
+
+    @property
+    def channel_rate_hz(self) -> float:
+        """Samples per second of a channel that is correlated."""
+        return self.sample_rate_hz / (self.channels or 1) / (2 if self.is_real else 1)
+
+    def band(self) -> Band:
+        """The channels that come out."""
+        if self.channels is None:
+            width = self.sample_rate_hz
+            centres = self.centre_hz + (np.arange(self.file_channels) - self.file_channels // 2) * width
+        elif self.is_real:
+            width = self.sample_rate_hz / 2 / self.channels
+            centres = self.centre_hz + np.arange(self.channels) * width
+        else:
+            width = self.sample_rate_hz / self.channels
+            centres = self.centre_hz + (np.arange(self.channels) - self.channels // 2) * width
+        return Band.of(centres, np.full(len(centres), width))
+
+    def integration(self, wanted_s: float) -> int:
+        """Samples of a channel in the integration nearest to so many seconds; at least 1."""
+        return max(1, round(wanted_s * self.channel_rate_hz))
+
+    def n_sample(self) -> int:
+        """Whole samples of a channel that all files have, the shortest counting, or the stream will have."""
+        import os
+
+        if self.is_stream:
+            return round(self.duration_s * self.channel_rate_hz)
+        inputs = self.n_input // len(self.files) if self.order == "groups" else self.n_input
+        step = BYTES_OF_FORMATS[self.format] * (self.file_channels * inputs + (self.order == "groups"))
+        try:
+            for file in self.files:
+                if os.path.exists(file) and not os.path.isfile(file):
+                    raise Error(f"cannot read {file!r}: it is no plain file of samples")
+            samples = min(os.path.getsize(file) for file in self.files) // step
+        except OSError as problem:
+            raise Error(f"cannot read {problem.filename!r}: {problem.strerror}") from None
+        return int(samples * self.channel_rate_hz / self.sample_rate_hz)
+
+
+@checked
+def voltage_tree(
+    recordings: Recording | Sequence[Recording],
+    *,
+    integration: int,
+    baselines: Sequence[tuple[int, int]],
+    feeds: int = 2,
+    inputs: Sequence[Sequence[int]] = (),
+    column: str = "DATA",
+    follow: bool = True,
+    strategy: str = "automatic",
+) -> NodeScope:
+    """A tree whose Sinks write the visibilities of these baselines and their weights.
+
+    `recordings`: one, or one for each band, of inputs and integrations that are the same; each band is a spectral
+    window. Nodes: `voltages`, `channels` (where there is a channeliser; of several bands both with the band's number),
+    `products`, and by baseline `V` (visibilities as measured), `vis` (with the phase centre followed) and `weight`.
+    `integration`: samples of a channel in a time slot. `feeds`, `inputs`: as of the node `Correlation`. `follow`:
+    phases are turned back by what the path to the phase centre differs in, w of the Measurement Set; else the array
+    looks where it looks.
+    """
+    ns = NodeScope()
+    bands = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    numbers = [()] if len(bands) == 1 else [(band,) for band in range(len(bands))]
+    sources = [_source(ns, recording, number) for recording, number in zip(bands, numbers, strict=True)]
+    middle_hz = [float(np.mean(recording.band().frequency_hz)) for recording in bands]
+    ns.products << Correlate(*sources, integration=integration, strategy=strategy, band_hz=middle_hz)
+    ns.behind << Constant([0.0, 0.0, -1.0])  # whose phase is that of -w
+    chosen = {"feeds": feeds, "inputs": np.asarray(inputs, dtype=float).reshape(-1, feeds) if len(inputs) else []}
+    for p, q in baselines:
+        baseline = {"station_1_index": p, "station_2_index": q}
+        ns.V(p, q) << Correlation(ns.products, **baseline, **chosen)
+        ns.weight(p, q) << Correlation(ns.products, quantity="weight", **baseline, **chosen)
+        vis = ns.V(p, q)
+        if follow and p != q:
+            ns.uvw(p, q) << Spigot(input_column="UVW", **baseline)
+            ns.back(p, q) << VisPhaseShift(ns.behind, ns.uvw(p, q), n_minus=0)
+            vis = ns.vis(p, q) << Multiply(ns.V(p, q), ns.back(p, q))
+        ns.sink(p, q) << Sink(vis, output_column=column, write_flags=True, **baseline)
+        ns.weight_sink(p, q) << Sink(ns.weight(p, q), output_column="WEIGHT_SPECTRUM", **baseline)
+    return ns
+
+
+def _source(ns: NodeScope, recording: Recording, band: tuple):
+    """The node that a band's samples come from; `band`: what its name has besides."""
+    voltages = ns.voltages(*band) if band else ns.voltages
+    voltages << Voltages(
+        source=list(recording.files),
+        format=recording.format,
+        order=recording.order,
+        lost=recording.lost,
+        n_channel=recording.file_channels,
+        n_input=recording.n_input,
+        start_s=recording.start_mjd_s,
+        sample_interval_s=1 / recording.sample_rate_hz,
+        timeout_s=recording.timeout_s,
+    )
+    if recording.channels is None:
+        if len(recording.delay_s) > 0:
+            raise Error("delays are taken out by the channeliser, but the files have their channels already")
+        return voltages
+    channels = ns.channels(*band) if band else ns.channels
+    channels << Channelise(
+        voltages,
+        n_channel=recording.channels,
+        taps=recording.taps,
+        window=recording.window,
+        format=recording.channel_format,
+        gain=recording.gain,
+        delay_s=np.asarray(recording.delay_s, dtype=float),
+        centre_hz=recording.centre_hz,
+    )
+    return channels

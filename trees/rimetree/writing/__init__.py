@@ -1,0 +1,1 @@
+"""How trees are written: names, indices, operators and definitions, before a forest compiles them."""
