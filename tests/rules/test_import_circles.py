@@ -24,9 +24,14 @@ def imported(name: str, path: Path, modules: set[str]) -> set[str]:
     found = set()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or node.level == 0:
+        if not isinstance(node, ast.ImportFrom):
             continue
-        base = ".".join([*folder[: len(folder) - node.level + 1], *([node.module] if node.module else [])])
+        if node.level == 0:
+            if node.module.split(".")[0] != "rimetree":
+                continue
+            base = node.module.removeprefix("rimetree").removeprefix(".")
+        else:
+            base = ".".join([*folder[: len(folder) - node.level + 1], *([node.module] if node.module else [])])
         for alias in node.names:
             if alias.name == "_core":
                 continue  # the extension module

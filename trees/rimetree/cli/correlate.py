@@ -37,7 +37,7 @@ def command(files, out, overwrite, phase_centre, integration, drift, realtime, d
     FILEs (or streams) of the first one, then those of the next. Interrupted, the set is readable.
     """
     import rimetree as rt
-    from rimetree.voltage_trees import voltage_tree
+    from rimetree.voltages.trees import voltage_tree
 
     feeds = given["feeds"]
     recordings = _recordings(files, **given)
@@ -73,7 +73,7 @@ def command(files, out, overwrite, phase_centre, integration, drift, realtime, d
 
 def _recordings(files, *, feeds, lost, duration, timeout, **given) -> list:
     """For each band how its voltages were recorded and what is to become of them."""
-    from rimetree.voltage_trees import Recording
+    from rimetree.voltages.trees import Recording
 
     n_stream = sum("://" in file for file in files)
     if n_stream not in (0, len(files)):
@@ -125,7 +125,7 @@ def _channelisation(format: str, *, file_channels, channels, taps, window, chann
 def _usual_gain(format: str, channel_format: str) -> float:
     """By which noise of the best size for the samples' format fits the channels'; of few bits in many it is enough if
     rounding adds little, and strong signals find room."""
-    from rimetree.make_voltages import BEST_RMS
+    from rimetree.voltages.making import BEST_RMS
 
     if format.startswith("float32") or channel_format.startswith("float32"):
         return 1.0

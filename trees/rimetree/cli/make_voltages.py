@@ -46,7 +46,7 @@ def command(
     with its exact delay and phase, which turn as the Earth does. Receiver noise is added, and all is rounded to the
     format. Of order groups the files are OUT.0, OUT.1, ...; of several bands (--freq repeated) OUT.band0, ...
     """
-    from rimetree.make_voltages import Receivers, make_voltages
+    from rimetree.voltages.making import Receivers, make_voltages
 
     how = recorded(**given)
     require_beam(beam, pointing, sky)

@@ -63,7 +63,7 @@ def recorded(*, format, layout, order, start, sample_rate, freq, are_streams: bo
     """The options, and what follows where they are not given."""
     from rimetree import telescopes
     from rimetree.utc import parse_utc
-    from rimetree.voltage_trees import SAMPLE_RATES_HZ
+    from rimetree.voltages.trees import SAMPLE_RATES_HZ
 
     array = telescopes.get(layout)
     rate_hz = sample_rate or SAMPLE_RATES_HZ.get(format)
