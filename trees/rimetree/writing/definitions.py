@@ -15,8 +15,10 @@ import numpy as np
 from ..units import TREE_UNITS, UnfitError, in_unit, is_quantity, masked_elements, without_mask
 from .state import as_array, is_numbers, short
 
+#: How the names of this package's files begin.
+PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Whose frames are passed over: this package's, and those of decorators that are contexts.
-_PASSED = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__)
+_PASSED = (PACKAGE_FOLDER, contextlib.__file__)
 
 
 def script_line(depth: int = 1) -> str:

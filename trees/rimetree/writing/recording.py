@@ -7,7 +7,6 @@ objects that stand for the values of the children: what it does with them become
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Callable
 from typing import NoReturn, Protocol, runtime_checkable
@@ -17,7 +16,7 @@ import numpy as np
 from .._core import Error
 from ..arguments import checked
 from ..units import TREE_UNITS, in_unit, is_quantity
-from .definitions import NodeDef, by_position, script_line
+from .definitions import PACKAGE_FOLDER, NodeDef, by_position, script_line
 from .state import short
 
 
@@ -284,11 +283,10 @@ def _stack(values, axis=0) -> Step:
 
 def _place_in_script() -> str:
     """ "file:line" of the innermost frame of the exception that is being handled which is not of this package."""
-    folder = os.path.dirname(os.path.abspath(__file__)) + os.sep
     trace, place = sys.exc_info()[2], ""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(folder):
+        if not file.startswith(PACKAGE_FOLDER):
             place = f"{file}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place
