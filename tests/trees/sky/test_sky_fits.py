@@ -95,12 +95,57 @@ def test_blank_pixels_and_empty_images_hold_nothing(tmp_path):
         ({"unit": ""}, "in no unit, expected Jy/pixel"),
         ({"CTYPE1": "GLON-SIN"}, "no axes of right ascension and declination: GLON-SIN"),
         ({"CRVAL4": -5.0}, "planes of STOKES -5, expected 1 to 4"),
+        ({"EQUINOX": 1950.0}, "in the frame FK4 of equinox 1950; expected ICRS, or FK5 of equinox 2000"),
+        ({"EPOCH": 1950.0}, "in the frame FK4 of equinox 1950; expected ICRS"),
+        ({"RADESYS": "FK5", "EQUINOX": 1975.0}, "in the frame FK5 of equinox 1975"),
+        ({"RADESYS": "GAPPT"}, "in the frame GAPPT; expected ICRS"),
+        ({"CDELT1": 0.0}, "does not say where pixels are: PCi_ja matrix is singular"),
+        ({"CTYPE1": "RA---XYZ"}, "does not say where pixels are: Unrecognized projection code"),
     ],
 )
 def test_what_is_no_model_is_refused(tmp_path, header, message):
     path = image(tmp_path / "m.fits", components(), **header)
     with pytest.raises(rt.sky.SkyModelError, match=message):
         rt.sky.read(path)
+
+
+@pytest.mark.parametrize("header", [{"RADESYS": "ICRS"}, {"RADESYS": "FK5", "EQUINOX": 2000.0}, {"EPOCH": 2000.0}])
+def test_frames_of_sets_are_taken(tmp_path, header):
+    found = rt.sky.read(image(tmp_path / "m.fits", components(), **header))
+    plain = rt.sky.read(image(tmp_path / "n.fits", components()))
+    np.testing.assert_array_equal(found.radec_rad, plain.radec_rad)
+
+
+def test_planes_that_do_not_go_together_are_refused(tmp_path):
+    planes = components(4)
+    path = image(tmp_path / "m.fits", planes, CDELT4=0.0)
+    with pytest.raises(rt.sky.SkyModelError, match="planes of STOKES 1, 1, 1, 1: some are the same"):
+        rt.sky.read(path)
+    planes[3, 3, 47] = np.nan
+    with pytest.raises(rt.sky.SkyModelError, match=r"1 pixels are blank in some planes of STOKES .* x48y4 the first"):
+        rt.sky.read(image(path, planes))
+    one = fits.ImageHDU(components()[0])
+    fits.HDUList([fits.PrimaryHDU(), one, one]).writeto(path, overwrite=True)
+    with pytest.raises(rt.sky.SkyModelError, match="holds 2 images, expected one"):
+        rt.sky.read(path)
+
+
+@pytest.mark.parametrize("turn_deg", [0.0, 25.0])
+def test_matrices_of_axes_turn_places(tmp_path, turn_deg):
+    sine, cosine = np.sin(np.radians(turn_deg)), np.cos(np.radians(turn_deg))
+    step = np.degrees(STEP_RAD)
+    matrix = {"CD1_1": -step * cosine, "CD1_2": step * sine, "CD2_1": step * sine, "CD2_2": step * cosine}
+    path = image(tmp_path / "m.fits", components(), **matrix, CD3_3=1e6, CD4_4=1.0)
+    with fits.open(path, mode="update") as units:
+        for axis in range(1, 5):
+            del units[0].header[f"CDELT{axis}"]
+    sky = rt.sky.read(path)
+    for name, place in zip(sky.names, sky.radec_rad, strict=True):
+        x, y = (int(number) - first for number, first in zip(name[1:].split("y"), (26, 21), strict=True))
+        east, north = (-x * cosine + y * sine) * STEP_RAD, (x * sine + y * cosine) * STEP_RAD
+        to_ra, (dec, dec_0) = place[0] - CENTRE[0], (place[1], CENTRE[1])
+        found = np.cos(dec) * np.sin(to_ra), np.sin(dec) * np.cos(dec_0) - np.cos(dec) * np.sin(dec_0) * np.cos(to_ra)
+        np.testing.assert_allclose(found, (east, north), atol=1e-13)
 
 
 def test_cubes_and_damaged_files_are_refused(tmp_path):

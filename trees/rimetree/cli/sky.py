@@ -19,7 +19,7 @@ _WRITABLE = click.Choice(["bbs", "wsclean"])
 
 @click.group("sky")
 def command() -> None:
-    """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR, hyperdrive."""
+    """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR, hyperdrive, model images."""
 
 
 @command.command("show")
