@@ -1,10 +1,11 @@
-"""Primary beams of dishes that are all alike: how much of each source's power they let through.
+"""Primary beams of dishes: how much of each source's power they let through.
 
     sky = rt.sky.read("field.skymodel").seen_through(rt.Beam.of_dish(25.0))
+    sky = sky.seen_through([rt.Beam.of_dish(diameter_m) for diameter_m in diameters])  # of each antenna
 
-A `SkyModel` carries its beam along: whatever predicts it, images it or calibrates against it sees its sources through
-the beam. Beams that turn on the sky, or differ from dish to dish, are Jones terms of a tree (`DishBeam` and other
-nodes): docs/writing-trees.md, primary beams.
+A `SkyModel` carries its beam, or those of its antennas, along: whatever predicts it, images it or calibrates against it
+sees its sources through them. Beams of other forms, and those that turn on the sky, are Jones terms of a tree
+(`DishBeam` and other nodes): docs/writing-trees.md, primary beams.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from . import nodes as rt
 from ._core import Error
 from .arguments import check_fields, checked
-from .writing.scope import NodeDef, NodeScope
+from .writing.scope import NodeScope, NodeStub
 
 PROFILES = ("gaussian", "cosine", "airy")
 _SPEED_OF_LIGHT_M_S = 299792458.0
@@ -76,16 +77,6 @@ class Beam:
             None if pointing_rad is None else tuple(pointing_rad),
         )
 
-    def power(self, ns: NodeScope, radec, phase_centre) -> NodeDef:
-        """[S], or a scalar of one direction: how much of the power from directions `radec` [S,2] it lets through.
-        `phase_centre`: a node [2]. Writes `ns.beam_lmn` and `ns.beam`."""
-        pointing = phase_centre if self.pointing_rad is None else rt.Constant(self.pointing_rad)
-        ns.beam_lmn << rt.LMN(radec, pointing)
-        ns.beam << rt.DishBeam(
-            ns.beam_lmn, self.width_rad, profile=self.profile, ref_freq_hz=self.ref_freq_hz, blockage=self.blockage
-        )
-        return rt.Sqr(ns.beam)
-
     def __str__(self) -> str:
         """As a report says it: "airy beam of 41.6 arcmin at 1400 MHz" """
         blocked = f", {self.blockage:.3g} of its diameter shadowed" if self.blockage else ""
@@ -95,3 +86,41 @@ class Beam:
         return (
             f"{self.profile} beam of {math.degrees(self.width_rad) * 60:.4g} arcmin at {self.ref_freq_hz / 1e6:.6g} MHz"
         )
+
+
+def kinds_of(beams: Beam | Sequence[Beam]) -> tuple[list[Beam], list[int]]:
+    """The different ones among the beams of antennas, and for each antenna which of them it has; none where one beam is
+    that of all."""
+    if isinstance(beams, Beam):
+        return [beams], []
+    kinds = list(dict.fromkeys(beams))
+    number = {kind: k for k, kind in enumerate(kinds)}
+    return kinds, [number[beam] for beam in beams]
+
+
+def voltage_nodes(ns: NodeScope, beams: Sequence[Beam], radec, phase_centre) -> list[NodeStub]:
+    """`ns.voltage(k)` [S], or scalars of one direction: the k-th beam's voltage, the root of its power, towards
+    directions `radec` [S,2]. `phase_centre`: a node [2]. Directions from where they point are `ns.pointed(k)`."""
+    pointings = list(dict.fromkeys(beam.pointing_rad for beam in beams))
+    for k, pointing in enumerate(pointings):
+        ns.pointed(k) << rt.LMN(radec, phase_centre if pointing is None else rt.Constant(pointing))
+    return [
+        ns.voltage(k)
+        << rt.DishBeam(
+            ns.pointed(pointings.index(beam.pointing_rad)),
+            beam.width_rad,
+            profile=beam.profile,
+            ref_freq_hz=beam.ref_freq_hz,
+            blockage=beam.blockage,
+        )
+        for k, beam in enumerate(beams)
+    ]
+
+
+def beams_text(beams: Beam | Sequence[Beam]) -> str:
+    """As a report says it: "the airy beam of a dish of 12 m", "beams: 3 x airy beam of a dish of 12 m, 2 x ..." """
+    kinds, of_antenna = kinds_of(beams)
+    if not of_antenna:
+        return f"the {kinds[0]}"
+    texts = [f"{of_antenna.count(k)} x {kind}" for k, kind in enumerate(kinds[:5])]
+    return f"beams: {', '.join([*texts, *(['...'] if len(kinds) > 5 else [])])}"

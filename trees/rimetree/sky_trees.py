@@ -12,22 +12,44 @@ from numpy.typing import NDArray
 from . import nodes as rt
 from ._core import Error
 from .arguments import checked
+from .beams import beams_text, kinds_of, voltage_nodes
 from .evaluation.cells import Cells
 from .forest import Forest
 from .sky import SkyModel
-from .writing.indices import each
+from .writing.indices import Index, Indexed, each
 from .writing.scope import NodeDef, NodeScope, NodeStub
 
 
 @dataclass(frozen=True)
 class SkyNodes:
-    """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (in the (l, m) plane,
-    radians; [S,4] with the number of the profile where not all are of the first one; None if all are points)."""
+    """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (in the (l, m) plane, radians; [S,4]
+    with the number of the profile where not all are of the first one; None if all are points). `voltages`: where beams
+    of antennas differ, that of each [S]; else the brightness is as seen."""
 
     lmn: NodeStub
     brightness: NodeStub
     shape: NodeStub | None
     n_source: int
+    voltages: tuple[NodeStub, ...] = ()
+
+    def psv(self, p: int | Index, q: int | Index, uvw: NodeStub) -> NodeDef:
+        """The sky's visibilities on the baseline, or baselines, of antennas p and q."""
+        return rt.PSV(self.lmn, self.brightness, uvw, self.shape, *self.terms(p, q))
+
+    def terms(self, p: int | Index, q: int | Index) -> tuple:
+        """Terms [S] that stand around the brightness: the beams of antennas p and q, where beams differ."""
+        return (self.voltage(p), self.voltage(q)) if self.voltages else ()
+
+    def voltage(self, antenna: int | Index) -> NodeStub | Indexed:
+        """That of an antenna, or of those that an index stands for. Raises `Error` for one that was given no beam."""
+        numbers = antenna.values if isinstance(antenna, Index) else [antenna]
+        if beyond := [number for number in numbers if not 0 <= number < len(self.voltages)]:
+            raise Error(
+                f"antenna {beyond[0]} has no beam: the sky is seen through {len(self.voltages)}, those of antennas "
+                "from 0 on"
+            )
+        found = [self.voltages[number] for number in numbers]
+        return antenna.of(found) if isinstance(antenna, Index) else found[0]
 
 
 @checked
@@ -37,7 +59,8 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     `phase_centre_rad`: right ascension and declination, in the frame of the sky's positions. `feed`:
     "linear" or "circular". Each quantity is one tensor over the sources, so the number of nodes does not grow with the
     sky. A sky without sources, as may be left of one by `select`, has visibilities of 0. Of a sky that is seen through
-    a beam (`SkyModel.seen_through`) the brightness is what the beam lets through.
+    a beam (`SkyModel.seen_through`) the brightness is what the beam lets through; where beams of antennas differ, they
+    are terms of the antennas (`SkyNodes.psv`, `SkyNodes.terms`).
     """
     if len(phase_centre_rad) != 2:
         raise Error(f"phase_centre_rad must be right ascension and declination, not {list(phase_centre_rad)}")
@@ -56,29 +79,53 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
             scale_polarisation=sky.spectrum_scales_polarisation,
         )
     brightness = rt.Stokes(stokes, feed=feed)
-    if sky.beam is not None:
-        brightness = rt.MatrixMultiply(sky.beam.power(ns, ns.radec, ns.radec_0), brightness)
+    kinds, of_antenna = ([], []) if sky.beam is None else kinds_of(sky.beam)
+    voltages = voltage_nodes(ns, kinds, ns.radec, ns.radec_0)
+    if kinds and not of_antenna:
+        brightness = rt.MatrixMultiply(rt.Sqr(voltages[0]), brightness)
     ns.brightness << brightness
     shape = None
     if sky.shape_rad.any():
         shape = ns.shape << rt.Constant(sky.shapes_in_plane(phase_centre_rad))
-    return SkyNodes(ns.lmn, ns.brightness, shape, len(sky))
+    return SkyNodes(ns.lmn, ns.brightness, shape, len(sky), tuple(voltages[k] for k in of_antenna))
 
 
 def stokes_at(
     sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float] | None = None
 ) -> NDArray[np.float64]:
     """[source,4,freq] Stokes parameters (Jy) of a sky model at frequencies, by the `Spectrum` node; as its beam, if it
-    has one, lets through around a phase centre; without one as they are."""
+    has one, lets through around a phase centre (mean over pairs of antennas where beams differ); without one as they
+    are."""
     if phase_centre_rad is None:
         sky, phase_centre_rad = sky.seen_through(None), (0.0, 0.0)
     ns = NodeScope()
-    sky_nodes(ns, sky, phase_centre_rad)
+    sky_nodes(ns, sky.seen_through(None), phase_centre_rad)
     written = ns.AllNodes()
     cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0])
     found = Forest(ns).evaluate(ns["stokes" if "stokes" in written else "stokes_0"], cells)[:, :, 0]
-    power = Forest(ns).evaluate(ns.beam, cells)[:, None, 0] ** 2 if "beam" in written else 1.0
-    return np.broadcast_to(found * power, (*found.shape[:2], len(frequency_hz)))
+    if sky.beam is not None:
+        found = found * _mean_power(voltages_at(sky, frequency_hz, phase_centre_rad))[:, None]
+    return np.broadcast_to(found, (*found.shape[:2], len(frequency_hz)))
+
+
+def voltages_at(sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float]) -> NDArray[np.float64]:
+    """[antenna,source,freq] what the beams of antennas do to signals of a sky model's sources; [1,source,freq] where
+    one beam is that of all."""
+    kinds, of_antenna = kinds_of(sky.beam)
+    ns = NodeScope()
+    voltages = voltage_nodes(ns, kinds, rt.Constant(sky.radec_rad), rt.Constant(phase_centre_rad))
+    cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0])
+    found = Forest(ns).results(voltages, cells)
+    shape = (len(sky), len(frequency_hz))
+    return np.stack([np.broadcast_to(one.value[:, 0], shape) for one in found])[of_antenna or [0]]
+
+
+def _mean_power(voltage: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[source,freq] mean over all pairs of antennas of the product of their voltages [antenna,source,freq]."""
+    n = len(voltage)
+    if n == 1:
+        return voltage[0] ** 2
+    return (voltage.sum(axis=0) ** 2 - (voltage**2).sum(axis=0)) / (n * (n - 1))
 
 
 def stokes_i_at(
@@ -109,7 +156,7 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
         return text
     centres = {group.field_id: group.phase_centre_rad for group in groups}
     seen = [f"{stokes_i_at(sky, middle_hz, centre).sum():.6g}" for centre in centres.values()]
-    return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through the {sky.beam}"
+    return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through {beams_text(sky.beam)}"
 
 
 @checked
@@ -161,8 +208,7 @@ def psv_tree(
     seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
     uvw_nodes(ns, baselines, smearing=smearing)
     for p, q in baselines:
-        model = rt.PSV(seen.lmn, seen.brightness, ns.uvw(p, q), seen.shape)
-        ns.V(p, q) << with_noise(ns, p, q, model, noise_jy, seed)
+        ns.V(p, q) << with_noise(ns, p, q, seen.psv(p, q, ns.uvw(p, q)), noise_jy, seed)
     return sink_nodes(ns, baselines, column=column)
 
 
@@ -195,6 +241,10 @@ def many_node_tree(
         if extended:
             ns.shape(s) << rt.Selector(seen.shape, index=s.of([[i, -1] for i in sources]))
             factors.append(ns.taper(p, q, s) << rt.SourceShape(ns.shape(s), ns.uvw(p, q)))
+        if seen.voltages:
+            a = each(sorted({antenna for pair in baselines for antenna in pair}))
+            ns.voltage_of(a, s) << rt.Selector(seen.voltage(a), index=s.of([[i] for i in sources]))
+            factors += [ns.voltage_of(p, s), ns.voltage_of(q, s)]
         ns.V(p, q, s) << rt.MatrixMultiply(*factors, ns.brightness(s))
     for a, b in baselines:
         model = (

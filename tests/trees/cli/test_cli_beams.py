@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from conftest import CENTRE
 from direction_cosines import direction_cosines
+from scipy.special import j1
 
 import rimetree as rt
 
@@ -101,7 +102,9 @@ def test_what_is_no_beam_is_refused(command, kat7, sky_file, options, message):
     assert message in command("simulate", kat7, "--sky", sky_file, *options, code=2).output
 
 
-def test_dishes_that_differ_are_refused(command, tmp_path, sky_file):
+@pytest.fixture
+def mixed(tmp_path):
+    """Six dishes of 12 m, and the third one of 7 m."""
     kat7 = rt.telescopes.get("kat-7")
     sizes = np.where(np.arange(len(kat7)) == 2, 7.0, kat7.dish_diameter_m)
     path = tmp_path / "mixed.ms"
@@ -109,8 +112,73 @@ def test_dishes_that_differ_are_refused(command, tmp_path, sky_file):
         path, replace(kat7, dish_diameter_m=sizes), phase_centre_rad=CENTRE, duration_s=60.0, integration_s=60.0,
         bands=rt.ms.Band.regular(1.4e9, 4e6, 4),
     )  # fmt: skip
-    said = command("simulate", path, "--sky", sky_file, "--beam", "airy", code=1).output
-    assert "diameters (m) of 7, 12; give one for all" in said
+    return path
+
+
+def through_dishes_that_differ(sky_file, path):
+    """What NumPy and SciPy expect of `mixed`."""
+    (tile,) = rt.ms.tiles(path, [], time_slots=100)
+    sky = rt.sky.read(sky_file)
+    l, m, n = direction_cosines(sky.radec_rad, CENTRE)  # noqa: E741
+    sine, frequency_hz = np.hypot(l, m)[:, None], tile["frequency_hz"]
+    voltage = {}
+    for diameter_m in (12.0, 7.0):
+        x = np.pi * diameter_m * sine * frequency_hz / 299792458.0
+        voltage[diameter_m] = np.where(x == 0, 1, 2 * j1(x) / np.where(x == 0, 1, x))
+    slope = np.where([[source.spectrum != ()] for source in sky], (frequency_hz / 1.4e9) ** -0.7, 1.0)
+    expected = []
+    for b, pair in enumerate(tile["baselines"]):
+        p, q = (voltage[7.0 if antenna == 2 else 12.0] for antenna in pair)
+        stokes = sky.stokes_jy[:, None, :] * (p * q * slope)[:, :, None]
+        expected.append(
+            rt.predict(
+                tile["uvw_m"][b],
+                frequency_hz,
+                np.stack([l, m, n], axis=1),
+                stokes,
+                gaussian=sky.shapes_in_plane(CENTRE),
+            ).reshape(-1, len(frequency_hz), 4)
+        )
+    return np.array(expected)
+
+
+def test_dishes_may_differ(command, mixed, sky_file):
+    expected = through_dishes_that_differ(sky_file, mixed)
+    small = ("--beam", "ANT-2=airy: 7m")
+    for k, beams in enumerate(
+        [("--beam", "airy"), (*small, "--beam", "airy: 12m"), ("--beam", "airy", *small),
+         (*small, "--beam", "ANT-[013-6] = airy:1200cm"), ("--beam", "airy", "--many-node")]
+    ):  # fmt: skip
+        said = command("simulate", mixed, "--sky", sky_file, "--no-smearing", "--column", f"C{k}", *beams).output
+        assert "through beams: 6 x airy beam of a dish of 12 m, 1 x airy beam of a dish of 7 m" in said
+        assert np.abs(read(mixed, f"C{k}") - expected).max() < 1e-6
+
+
+def test_calibration_and_images_through_dishes_that_differ(command, mixed, sky_file, tmp_path):
+    beam = ("--sky", sky_file, "--beam", "airy")
+    command("simulate", mixed, *beam, "--column", "DATA")
+    sol = tmp_path / "sol.h5"
+    command("calibrate", mixed, *beam, "--term", "G: diag", "--out", sol)
+    gains = rt.calibration.read_h5parm(sol)[0].terms[0]
+    assert np.nanmax(np.abs(gains.value["amplitude"] - 1)) < 1e-5
+    command("apply", mixed, "--solutions", sol, "--subtract", *beam)
+    assert np.abs(read(mixed, "CORRECTED_DATA")).max() < 1e-5
+    command("image", mixed, "--column", "DATA", *beam, "-o", tmp_path / "a.png")
+    assert "DishBeam" in command("explain", mixed, *beam).output
+
+
+@pytest.mark.parametrize(
+    "options, code, message",
+    [
+        (["--beam", "ANT-2=airy: 7m"], 1, "no --beam is for antenna ANT-0, ANT-1, ANT-3"),
+        (["--beam", "airy", "--beam", "airy: 7m"], 2, "say for which antennas each is"),
+        (["--beam", "ANT-2=airy", "--beam", "*=airy: 7m"], 1, "two --beam are for antenna ANT-2"),
+        (["--beam", "=airy"], 2, "expected antennas before ="),
+        (["--beam", "CM*=airy", "--beam", "airy"], 1, "there is no antenna 'CM*'; there are ANT-0"),
+    ],
+)
+def test_beams_of_antennas_that_are_refused(command, mixed, sky_file, options, code, message):
+    assert message in command("simulate", mixed, "--sky", sky_file, *options, code=code).output
 
 
 def test_a_beam_needs_a_sky(command, kat7):

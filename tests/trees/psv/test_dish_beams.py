@@ -7,6 +7,7 @@ from direction_cosines import direction_cosines
 from scipy.special import j1
 
 import rimetree as rt
+from rimetree.beams import voltage_nodes
 
 LIGHT_M_S = 299792458.0
 CENTRE = (1.0, -0.5)
@@ -48,18 +49,23 @@ def voltage(name):
 
 def visibilities(name):
     """[baseline, channel, 2, 2]"""
+    return visibilities_of(voltage(name) ** 2)
+
+
+def visibilities_of(power):
+    """The same of a power [source, channel] that is let through."""
     l, m, n = direction_cosines(SKY.radec_rad, CENTRE)  # noqa: E741
     turns = (UVW_M @ [l, m, n - 1])[:, :, None] * FREQUENCY_HZ / LIGHT_M_S
     i, q, u, v = SKY.stokes_jy.T
     brightness = np.array([[i + q, u + 1j * v], [u - 1j * v, i - q]])  # [2, 2, source]
     slope = np.where(np.arange(3)[:, None] == 1, (FREQUENCY_HZ / 1.4e9) ** -0.7, 1)
-    through = np.exp(2j * np.pi * turns) * voltage(name) ** 2 * slope
+    through = np.exp(2j * np.pi * turns) * power * slope
     return np.einsum("bsf,ijs->bfij", through, brightness)
 
 
 def psv(ns, sky):
     seen = rt.sky_nodes(ns, sky, CENTRE)
-    return lambda uvw: rt.PSV(seen.lmn, seen.brightness, uvw, seen.shape)
+    return lambda uvw: seen.psv(0, 1, uvw)
 
 
 def small_nodes(ns, sky):
@@ -72,8 +78,7 @@ def small_nodes(ns, sky):
 def jones_terms(ns, sky):
     """The beam as what it is: a Jones matrix of either antenna."""
     seen = rt.sky_nodes(ns, sky.seen_through(None), CENTRE)
-    sky.beam.power(ns, ns.radec, ns.radec_0)
-    ns.E << ns.beam @ np.tile(np.eye(2), (len(sky), 1, 1))
+    ns.E << voltage_nodes(ns, [sky.beam], ns.radec, ns.radec_0)[0] @ np.tile(np.eye(2), (len(sky), 1, 1))
     return lambda uvw: rt.PSV(seen.lmn, seen.brightness, uvw, seen.shape, ns.E, ns.E.H)
 
 
@@ -97,6 +102,85 @@ def test_a_beam_goes_along_with_its_sky():
     assert seen.seen_through(None).beam is None and SKY.beam is None
     # What a source has is not changed; what is seen of it is.
     assert seen.total_flux_jy == SKY.total_flux_jy
+
+
+def of_three_antennas(write):
+    """[baseline 0-1, 0-2, 1-2; channel, 2, 2]: antennas whose beams are two of those above, and one that points
+    elsewhere."""
+    kinds = ["airy", "shadowed", "elsewhere"]
+    ns = rt.NodeScope()
+    seen = rt.sky_nodes(ns, SKY.seen_through([BEAMS[kind] for kind in kinds]), CENTRE)
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    for p, q in pairs:
+        ns.uvw(p, q) << rt.Constant(UVW_M[0])
+    write(ns, seen, pairs)
+    forest, cells = rt.Forest(ns), rt.Cells(freq_hz=FREQUENCY_HZ, time_s=[5e9])
+    found = np.array([forest.evaluate(ns.V(p, q), cells)[:, :, 0] for p, q in pairs])
+    each = {kind: voltage(kind) for kind in kinds}
+    expected = [visibilities_of(each[kinds[p]] * each[kinds[q]])[0] for p, q in pairs]
+    return np.moveaxis(found, 3, 1), np.array(expected)
+
+
+def by_index(ns, seen, pairs):
+    p, q = rt.each(pairs)
+    ns.V(p, q) << seen.psv(p, q, ns.uvw(p, q))
+
+
+def by_small_nodes(ns, seen, pairs):
+    """With directions as nodes that depend on an antenna and a source."""
+    for p, q in pairs:
+        ns.V(p, q) << rt.Add(
+            *(
+                rt.VisPhaseShift(lmn=seen.lmn[s], uvw=ns.uvw(p, q))
+                * seen.voltage(p)[s]
+                * seen.voltage(q)[s]
+                * seen.brightness[s, :, :]
+                for s in range(len(SKY))
+            )
+        )
+
+
+def by_number(ns, seen, pairs):
+    for p, q in pairs:
+        ns.V(p, q) << seen.psv(p, q, ns.uvw(p, q))
+
+
+@pytest.mark.parametrize("write", [by_index, by_number, by_small_nodes])
+def test_beams_of_antennas_may_differ(write):
+    found, expected = of_three_antennas(write)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+
+
+def test_beams_that_are_all_alike_are_one():
+    assert SKY.seen_through([BEAMS["airy"]] * 3).beam == BEAMS["airy"]
+    mixed = SKY.seen_through([BEAMS["airy"], BEAMS["cosine"]])
+    assert mixed.select(names="b").beam == (BEAMS["airy"], BEAMS["cosine"])
+    with pytest.raises(rt.Error, match="there must be a beam for each antenna"):
+        SKY.seen_through([])
+    seen = rt.sky_nodes(rt.NodeScope(), mixed, CENTRE)
+    for antenna in (2, -1, rt.each([0, 2])):
+        with pytest.raises(rt.Error, match="has no beam: the sky is seen through 2, those of antennas from 0 on"):
+            seen.psv(antenna, 1, None)
+
+
+def test_what_is_seen_of_fluxes_is_the_mean_of_pairs():
+    from rimetree.sky_trees import stokes_i_at
+
+    kinds = ["airy", "shadowed", "elsewhere"]
+    a, b, c = (voltage(kind)[:, 0] for kind in kinds)
+    seen = SKY.seen_through([BEAMS[kind] for kind in kinds])
+    slope = np.array([1, (1.2e9 / 1.4e9) ** -0.7, 1])
+    expected = (a * b + a * c + b * c) / 3 * slope * SKY.stokes_jy[:, 0]
+    np.testing.assert_allclose(stokes_i_at(seen, 1.2e9, CENTRE), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sky", [SKY[:0], SKY[:1]])
+def test_skies_of_no_source_and_of_one(sky):
+    ns = rt.NodeScope()
+    seen = rt.sky_nodes(ns, sky.seen_through([BEAMS["airy"], BEAMS["shadowed"]]), CENTRE)
+    ns.V << seen.psv(0, 1, rt.Constant(UVW_M[0]))
+    found = rt.Forest(ns).evaluate(ns.V, rt.Cells(freq_hz=FREQUENCY_HZ, time_s=[5e9]))
+    assert np.abs(found).max() == pytest.approx(2.4 * len(sky))  # which is where both antennas point
 
 
 def test_a_beam_says_what_is_wrong():

@@ -198,6 +198,29 @@ def test_modes_have_the_taper_as_covariance(shape):
         np.testing.assert_allclose(found, taper, atol=2e-5)
 
 
+@pytest.mark.parametrize("channels", [1, 4])
+def test_each_antenna_sees_through_its_own_beam(tmp_path, channels):
+    """The same random numbers, less by what the beam of each antenna leaves of the source's voltage."""
+    sky = read_sky(tmp_path, point("a", CENTRE[0] + 0.02, CENTRE[1] + 0.01, 5.0))
+    beams = [rt.Beam("gaussian", width_rad, 1e8) for width_rad in (0.05, 0.02, 0.1)]
+    samples = []
+    for name, model in ("plain", sky), ("seen", sky.seen_through(beams)):
+        made = make_voltages(
+            tmp_path / name, model, array_of(0.1, 3), Receivers("float32", 1e5, 1e8, channels=channels, noise_jy=0.0),
+            phase_centre_rad=CENTRE, start_mjd_s=START_S, duration_s=0.01, seed=3,
+        )  # fmt: skip
+        values = np.fromfile(made.files[0], "<c8").reshape(-1, channels, 3, 2)
+        samples.append(values / math.sqrt(made.lsb2_per_jy))
+    l, m, _ = lmn_of(CENTRE[0] + 0.02, CENTRE[1] + 0.01)  # noqa: E741
+    left = [2.0 ** (-2 * (l**2 + m**2) / beam.width_rad**2) for beam in beams]
+    np.testing.assert_allclose(samples[1], samples[0] * np.array(left)[:, None], rtol=5e-3, atol=2e-2)
+    with pytest.raises(rt.Error, match="seen through 2 beams, but there are 3 antennas"):
+        make_voltages(
+            tmp_path / "few", sky.seen_through(beams[:2]), array_of(0.1, 3), Receivers("float32", 1e5, 1e8, 1.0),
+            phase_centre_rad=CENTRE, start_mjd_s=START_S, duration_s=0.01,
+        )  # fmt: skip
+
+
 def test_circular_feeds_have_their_brightness(tmp_path):
     """[[I + V, Q + iU], [Q - iU, I - V]] of a source that is half of all."""
     array = array_of(1, 2, "circular")

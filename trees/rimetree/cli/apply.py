@@ -6,7 +6,7 @@ import click
 
 from ..some_names import some_names
 from .apply_text import new_flags_text, warn_of_antennas, warn_of_family, warn_of_other_data
-from .beams import diameters_of, require_beam, through_beam
+from .beams import dishes_of, require_beam, through_beams
 from .data_selection import check_rows, chosen_rows, rows_options
 from .errors import Failed, NothingUsable
 from .models import model_column_option, of_patches, read_model, sky_options
@@ -98,7 +98,7 @@ def command(
     subtract,
     keep,
     patches,
-    beam,
+    beams,
     pointing,
     no_correct,
     sky,
@@ -143,7 +143,7 @@ def command(
         raise click.UsageError("--subtract and --sky (or --model-column) go together: give both or none")
     if no_correct and not subtract:
         raise click.UsageError("with --no-correct and without --subtract there is nothing to do")
-    require_beam(beam, pointing, sky, phase_centre)
+    require_beam(beams, pointing, sky, phase_centre)
     require_ms(ms)
     model = None
     if not subtract:  # without a tree, on which threads work side by side
@@ -163,7 +163,7 @@ def command(
             raise click.UsageError("--weights are those of corrected data: leave --no-correct out")
         check_weights(ms, wait)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    options["subtract"] = through_beam(model, beam, pointing, diameters_of(summary))
+    options["subtract"] = through_beams(model, beams, pointing, dishes_of(summary))
     rows = chosen_rows(chosen, summary)
     files = [calibration.read_h5parm(file) for file in solutions]
     if from_field is not None:

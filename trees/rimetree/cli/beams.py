@@ -1,4 +1,4 @@
-"""The primary beam of a command: --beam and --pointing."""
+"""The primary beams of a command: --beam and --pointing."""
 
 from __future__ import annotations
 
@@ -23,52 +23,67 @@ _EXPECTED = {
 
 
 @dataclass(frozen=True)
-class AskedBeam:
-    """What --beam says: a beam, or None for the Airy pattern of the dishes that there are."""
+class Dish:
+    """An antenna of a set or telescope; `used`: whether there are data of it."""
 
+    name: str
+    diameter_m: float
+    used: bool = True
+
+
+@dataclass(frozen=True)
+class AskedBeam:
+    """What a --beam says: names or patterns of antennas (none: all), and a beam, or None for the Airy pattern of the
+    dishes that there are."""
+
+    antennas: tuple[str, ...]
     beam: Beam | None
 
-    def of(self, diameters_m: Sequence[float], pointing_rad: Sequence[float] | None) -> Beam:
-        """The beam of dishes of these diameters. Raises `Failed` where they are not alike and none was given."""
+    def of(self, dish: Dish) -> Beam:
+        """The beam of a dish. Raises `Failed` where it has no diameter and no beam was given."""
         from rimetree import Beam
 
-        pointing = None if pointing_rad is None else tuple(pointing_rad)
         if self.beam is not None:
-            return replace(self.beam, pointing_rad=pointing)
-        sizes = sorted(set(diameters_m))
-        if len(sizes) != 1 or not sizes[0] > 0:
-            there = ", ".join(f"{size:g}" for size in sizes[:5]) or "none"
+            return self.beam
+        if not dish.diameter_m > 0:
             raise Failed(
-                f"--beam airy: the set's dishes have diameters (m) of {there}; give one for all, as in "
-                '"airy: 25m", or write a tree in which each has its own (docs/writing-trees.md)'
+                f"--beam airy: antenna {dish.name} has a diameter of {dish.diameter_m:g} m in the set; give its own, "
+                'as in "airy: 25m"'
             )
-        return Beam.of_dish(sizes[0], pointing_rad=pointing)
+        return Beam.of_dish(dish.diameter_m)
 
 
 class BeamType(click.ParamType):
-    """KIND, or KIND: numbers with units."""
+    """[ANTENNAS=]KIND, or KIND: numbers with units."""
 
     name = "beam"
 
     def convert(self, value, param, ctx) -> AskedBeam:
         if isinstance(value, AskedBeam):
             return value
+        names, equals, beam = value.rpartition("=")
+        antennas = tuple(name.strip() for name in names.split(",") if name.strip())
+        if equals and not antennas:
+            self.fail(f"{value!r}: expected antennas before =, e.g. 'CM*=airy: 7m'")
+        return AskedBeam(antennas, self._beam(value, beam, param, ctx))
+
+    def _beam(self, value: str, text: str, param, ctx) -> Beam | None:
         from rimetree import Beam, Error
 
-        kind, colon, rest = (part.strip() for part in value.partition(":"))
+        kind, colon, rest = (part.strip() for part in text.partition(":"))
         kind, given = kind.lower(), [part.strip() for part in rest.split(",")] if rest else []
         if kind not in _EXPECTED:
             self.fail(f"{value!r}: there is no beam {kind!r}; there are {', '.join(_EXPECTED)}")
         if kind == "airy" and not colon:
-            return AskedBeam(None)
+            return None
         if len(given) not in ((1, 2) if kind == "airy" else (2,)):
             self.fail(f"{value!r}: expected {_EXPECTED[kind]}")
         try:
             if kind == "airy":
-                return AskedBeam(Beam.of_dish(*(LENGTH.with_unit().convert(one, param, ctx) for one in given)))
+                return Beam.of_dish(*(LENGTH.with_unit().convert(one, param, ctx) for one in given))
             width, frequency = given
             width_rad = ANGLE.with_unit().convert(width, param, ctx)
-            return AskedBeam(Beam(kind, width_rad, FREQUENCY.with_unit().convert(frequency, param, ctx)))
+            return Beam(kind, width_rad, FREQUENCY.with_unit().convert(frequency, param, ctx))
         except Error as problem:
             self.fail(f"{value!r}: {problem}")
 
@@ -83,36 +98,68 @@ def beam_options(function: Callable) -> Callable:
     )(function)
     return click.option(
         "--beam",
+        "beams",
         type=BeamType(),
-        metavar="BEAM",
-        help="See the sky model through a primary beam, the same for all antennas: airy (dishes as in the set), "
-        "'airy: 25m, 2.5m' (diameter, blockage), 'gaussian: 57.5arcmin, 1.5GHz' or 'cosine: 57.5arcmin, 1.5GHz' (full "
-        "width at half maximum of the power, which goes as 1/frequency). Default: fluxes are as seen.",
+        multiple=True,
+        metavar="[ANTENNAS=]BEAM",
+        help="See the sky model through a primary beam: airy (of each dish's diameter in the set), 'airy: 25m, 2.5m' "
+        "(diameter, blockage), 'gaussian: 57.5arcmin, 1.5GHz' or 'cosine: 57.5arcmin, 1.5GHz' (full width at half "
+        "maximum of the power, which goes as 1/frequency). May be repeated for arrays of several kinds of dishes, each "
+        "for the antennas of these names or patterns: 'CM*,A1=airy: 7m'. Default: fluxes are as seen.",
     )(function)
 
 
-def require_beam(beam: AskedBeam | None, pointing, sky, moved=None) -> None:
+def require_beam(beams: Sequence[AskedBeam], pointing, sky, moved=None) -> None:
     """Raises where the options do not go together; `moved`: a phase centre that is not that of the FIELD table."""
-    if pointing is not None and beam is None:
+    if pointing is not None and not beams:
         raise click.UsageError("--pointing goes with --beam")
-    if beam is None:
+    if not beams:
         return
     if not sky:
         raise click.UsageError("--beam goes with --sky")
+    if sum(not beam.antennas for beam in beams) > 1:
+        raise click.UsageError("--beam is repeated: say for which antennas each is, as in 'CM*=airy: 7m'")
     if moved is not None and pointing is None:
         raise click.UsageError("with --beam and a phase centre that is not the set's, give --pointing as well")
 
 
-def through_beam(model: SkyModel | dict | None, beam: AskedBeam | None, pointing, diameters_m: Sequence[float]):
-    """A sky model, or {FIELD_ID: one}, seen through the beam, if there is one."""
-    if beam is None or model is None:
+def through_beams(model: SkyModel | dict | None, beams: Sequence[AskedBeam], pointing, dishes: Sequence[Dish]):
+    """A sky model, or {FIELD_ID: one}, seen through the beams of these dishes, if there are any."""
+    if not beams or model is None:
         return model
-    seen = beam.of(diameters_m, pointing)
+    pointing = None if pointing is None else tuple(pointing)
+    seen = [replace(beam, pointing_rad=pointing) for beam in _beams_of(beams, dishes)]
+    if not seen:
+        return model  # there are no data
     if isinstance(model, dict):
         return {field: one.seen_through(seen) for field, one in model.items()}
     return model.seen_through(seen)
 
 
-def diameters_of(summary: dict) -> list[float]:
-    """Of the antennas of a set that have rows (m)."""
-    return [antenna["diameter_m"] for antenna in summary["antennas"] if antenna["n_row"]]
+def _beams_of(beams: Sequence[AskedBeam], dishes: Sequence[Dish]) -> list[Beam]:
+    """The beam of each dish; one without data has that of another. Raises `Failed` for a dish of which none, or two,
+    were given."""
+    from rimetree.ms.selection import fitting_antennas
+
+    names = {number: dish.name for number, dish in enumerate(dishes)}
+    asked: dict[int, AskedBeam] = {}
+    for beam in beams:
+        for number in set(fitting_antennas(names, beam.antennas)):
+            if number in asked:
+                raise Failed(f"two --beam are for antenna {names[number]}")
+            asked[number] = beam
+    for beam in beams:
+        if not beam.antennas:
+            asked = dict.fromkeys(names, beam) | asked
+    used = [number for number, dish in enumerate(dishes) if dish.used]
+    if without := [names[number] for number in used if number not in asked]:
+        more = ", ..." if len(without) > 10 else ""
+        raise Failed(f"no --beam is for antenna {', '.join(without[:10])}{more}; give one without names for all others")
+    found = {number: asked[number].of(dishes[number]) for number in used}
+    any_beam = next(iter(found.values()), None)
+    return [found.get(number, any_beam) for number in names] if found else []
+
+
+def dishes_of(summary: dict) -> list[Dish]:
+    """The antennas of a set, in the order of their numbers."""
+    return [Dish(antenna["name"], antenna["diameter_m"], antenna["n_row"] > 0) for antenna in summary["antennas"]]

@@ -8,7 +8,7 @@ import click
 
 from ..machine import size_text
 from .apply import run_apply, solutions_options
-from .beams import diameters_of, require_beam, through_beam
+from .beams import dishes_of, require_beam, through_beams
 from .calibrate_options import calibration_options, order_options, solver_options
 from .calibrate_text import (
     Progress,
@@ -114,7 +114,7 @@ def command(ms, terms, out, **given):
     applies = given["apply_"] or given["subtract"]
     _check_usage(given, out, applies)
     moved = given["phase_centre"] or given["move_phase_centre"]
-    require_beam(given["beam"], given["pointing"], given["sky"], moved)
+    require_beam(given["beams"], given["pointing"], given["sky"], moved)
     _check_written(ms, given, applies)
     parsed = calibration.parse_terms(terms)
     summary = rt.ms.inspect(ms, scan_cells=False)
@@ -122,7 +122,7 @@ def command(ms, terms, out, **given):
     model = read_models(
         summary, **{key: given[key] for key in ("sky", "sky_format", "skip_unsupported", "model_columns", "patches")}
     )
-    model = through_beam(model, given["beam"], given["pointing"], diameters_of(summary))
+    model = through_beams(model, given["beams"], given["pointing"], dishes_of(summary))
     given["selection"] = selection_of(given, summary)
     if given["no_smearing"] and given["sky"] and (given["selection"].averages or given["average_loss"]):
         log("warning: averaged data are smeared, and with --no-smearing the model is not: far sources do not fit")

@@ -7,7 +7,7 @@ import os
 
 import click
 
-from .beams import diameters_of, require_beam, through_beam
+from .beams import dishes_of, require_beam, through_beams
 from .data_selection import channels_option, check_rows, chosen_rows, rows_options
 from .models import read_sky, sky_options
 from .output import log, table
@@ -56,7 +56,7 @@ def command(
     sky_format,
     skip_unsupported,
     patches,
-    beam,
+    beams,
     pointing,
     threads,
     phase_centre,
@@ -82,14 +82,14 @@ def command(
     if patches and sky is None:
         raise click.UsageError("--patch goes with --sky")
     require_ms(ms)
-    require_beam(beam, pointing, sky, phase_centre)
+    require_beam(beams, pointing, sky, phase_centre)
     summary = rt.ms.inspect(ms, scan_cells=False)
     rows = chosen_rows(chosen, summary)
     groups = rt.ms.groups(ms, summary=summary, **rows)
     check_rows(ms, groups, rows["selection"])
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     model = None if sky is None else read_sky(sky, sky_format, skip_unsupported, patches)
-    model = through_beam(model, beam, pointing, diameters_of(summary))
+    model = through_beams(model, beams, pointing, dishes_of(summary))
     image = plots.dirty_image(
         ms,
         column,

@@ -7,7 +7,7 @@ import os
 import click
 import numpy as np
 
-from .beams import require_beam, through_beam
+from .beams import Dish, require_beam, through_beams
 from .errors import Failed
 from .models import read_sky, sky_options
 from .output import log, progress
@@ -37,8 +37,8 @@ from .voltage_options import recorded, recording_options
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides all random numbers.")
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 def command(
-    out, phase_centre, sky, sky_format, skip_unsupported, patches, beam, pointing, duration, noise, channels, receivers,
-    rms, gain_scatter, phase_scatter, seed, overwrite, **given,
+    out, phase_centre, sky, sky_format, skip_unsupported, patches, beams, pointing, duration, noise, channels,
+    receivers, rms, gain_scatter, phase_scatter, seed, overwrite, **given,
 ):  # fmt: skip
     """Write the voltages of a sky model, seen by a telescope, into OUT.
 
@@ -49,9 +49,10 @@ def command(
     from rimetree.voltages.making import Receivers, make_voltages
 
     how = recorded(**given)
-    require_beam(beam, pointing, sky)
+    require_beam(beams, pointing, sky)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
-    model = through_beam(model, beam, pointing, how.array.dish_diameter_m.tolist())
+    dishes = map(Dish, how.array.antenna_names, how.array.dish_diameter_m.tolist())
+    model = through_beams(model, beams, pointing, list(dishes))
     rng = np.random.default_rng([seed, 1])
     shape = (len(how.array), 2)
     gain = (1 + gain_scatter * rng.standard_normal(shape)) * np.exp(

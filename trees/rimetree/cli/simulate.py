@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .beams import diameters_of, require_beam, through_beam
+from .beams import dishes_of, require_beam, through_beams
 from .data_selection import chosen_groups, rows_options
 from .models import read_sky, sky_options, warn_of_sky
 from .output import log
@@ -47,7 +47,7 @@ def command(
     sky_format,
     skip_unsupported,
     patches,
-    beam,
+    beams,
     pointing,
     column,
     noise,
@@ -82,11 +82,11 @@ def command(
     from .running import memory_text, print_reports, run_groups
 
     require_ms(ms)
-    require_beam(beam, pointing, sky, phase_centre)
+    require_beam(beams, pointing, sky, phase_centre)
     check_output(ms, column, wait)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    model = through_beam(model, beam, pointing, diameters_of(summary))
+    model = through_beams(model, beams, pointing, dishes_of(summary))
     groups = chosen_groups(ms, chosen, summary)
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     warn_of_sky(model, groups, phase_centre)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import click
 
-from .beams import diameters_of, require_beam, through_beam
+from .beams import dishes_of, require_beam, through_beams
 from .data_selection import chosen_groups, rows_options
 from .models import read_sky, sky_options
 from .selection import require_ms, scope_of_sky, tree_options
@@ -29,7 +29,7 @@ def forests(
     sky_format,
     skip_unsupported,
     patches,
-    beam,
+    beams,
     pointing,
     column,
     no_smearing,
@@ -50,7 +50,7 @@ def forests(
         raise click.UsageError("give a script (ending in .py), or --sky FILE and a Measurement Set")
     if patches and sky is None:
         raise click.UsageError("--patch goes with --sky")
-    require_beam(beam, pointing, sky, phase_centre)
+    require_beam(beams, pointing, sky, phase_centre)
     ms = what.pop(0) if what else None
     if script is None and ms is None:
         raise click.UsageError("give a Measurement Set to which the tree of --sky belongs")
@@ -64,7 +64,7 @@ def forests(
         for group in groups:
             yield group, rt.Forest(written.scope(group), **how)
         return
-    model = through_beam(read_sky(sky, sky_format, skip_unsupported, patches), beam, pointing, diameters_of(summary))
+    model = through_beams(read_sky(sky, sky_format, skip_unsupported, patches), beams, pointing, dishes_of(summary))
     for group in groups:
         tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
         yield group, rt.Forest(scope_of_sky(group, model, column, **tree), **how)

@@ -148,8 +148,8 @@ def chosen_baselines(
 ) -> list[tuple[int, int]]:
     """Those of the pairs whose antennas are both chosen, and which fit one of the baselines (none: all); what begins
     with "!" leaves out. Raises `Error` for a pattern that fits no antenna."""
-    kept = set(_fitting(names, [one for one in antennas if not one.startswith("!")])) or set(names)
-    kept -= set(_fitting(names, [one[1:] for one in antennas if one.startswith("!")]))
+    kept = set(fitting_antennas(names, [one for one in antennas if not one.startswith("!")])) or set(names)
+    kept -= set(fitting_antennas(names, [one[1:] for one in antennas if one.startswith("!")]))
     wanted = [_sides(names, one) for one in baselines if not one.startswith("!")]
     refused = [_sides(names, one[1:]) for one in baselines if one.startswith("!")]
 
@@ -164,7 +164,8 @@ def chosen_baselines(
     ]
 
 
-def _fitting(names: dict[int, str], patterns: Sequence[str]) -> list[int]:
+def fitting_antennas(names: dict[int, str], patterns: Sequence[str]) -> list[int]:
+    """Numbers of the antennas whose names, or numbers, fit a pattern. Raises `Error` for a pattern that fits none."""
     found: list[int] = []
     for pattern in patterns:
         own = [number for number, name in names.items() if name == pattern or fnmatchcase(name, pattern)]
@@ -181,7 +182,7 @@ def _sides(names: dict[int, str], text: str) -> tuple[set[int], set[int]]:
     one, ampersand, other = (part.strip() for part in text.partition("&"))
     if not ampersand or not one or not other:
         raise Error(f"baseline {text!r}: expected two antennas (names or patterns) with & between them, e.g. CS*&RS*")
-    return set(_fitting(names, [one])), set(_fitting(names, [other]))
+    return set(fitting_antennas(names, [one])), set(fitting_antennas(names, [other]))
 
 
 def times_text(first_s: float, last_s: float) -> str:

@@ -42,7 +42,8 @@ class SkyModel(Sequence):
     sources : the sources
     skipped : what reading left out (see `Skipped`)
     patch_radec_rad : positions (ra, dec) that a file gives for its patches
-    beam : the primary beam that the sources are seen through; fluxes are those without it. No file holds it
+    beam : the primary beam that the sources are seen through, or those of all antennas; fluxes are those without it. No
+        file holds it
 
     Arrays (float64 or bool, read only) come in the order of the sources; S is their number. Raises `SkyModelError`
     where two sources share a name.
@@ -51,7 +52,7 @@ class SkyModel(Sequence):
     sources: tuple[Source, ...]
     skipped: tuple[Skipped, ...] = ()
     patch_radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
-    beam: Beam | None = None
+    beam: Beam | tuple[Beam, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("sources", "skipped"):
@@ -130,8 +131,13 @@ class SkyModel(Sequence):
         return replace(self, sources=sources, patch_radec_rad={})
 
     @checked
-    def seen_through(self, beam: Beam | None) -> SkyModel:
-        """The same sources through a primary beam (None: without one)."""
+    def seen_through(self, beam: Beam | Sequence[Beam] | None) -> SkyModel:
+        """The same sources through a primary beam that all antennas have, or through beams, one for each antenna in the
+        order of the Measurement Set or telescope (None: without any)."""
+        if beam is not None and not isinstance(beam, Beam):
+            if not beam:
+                raise SkyModelError("seen_through: there must be a beam for each antenna, and there is none")
+            beam = tuple(beam) if len(set(beam)) > 1 else beam[0]
         return replace(self, beam=beam)
 
     def _with(self, sources: Iterable[Source]) -> SkyModel:

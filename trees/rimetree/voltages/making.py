@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from .._core import Error
 from ..arguments import check_fields, checked
+from ..beams import kinds_of
 from ..observing.antenna_uvw import antenna_uvw
 from ..sky import SkyModel
-from ..sky_trees import stokes_at
+from ..sky_trees import stokes_at, voltages_at
 from ..telescopes import Telescope
 from ..utc import dut1
 from .correlate import BYTES_OF_FORMATS
@@ -141,8 +142,8 @@ def make_voltages(
         receivers.sample_rate_hz, receivers.centre_hz, receivers.channels, receivers.format.startswith("real")
     )
     frequency_hz = band.points_hz(16)
-    stokes = stokes_at(sky, frequency_hz, phase_centre_rad) if len(sky) else np.zeros((0, 4, len(frequency_hz)))
-    power_jy = receivers.noise_jy + stokes[:, 0].sum(axis=0).mean()
+    stokes, beams = _received(sky, frequency_hz, phase_centre_rad, n_antenna)
+    power_jy = receivers.noise_jy + (stokes[:, 0] * (1 if beams is None else beams**2)).sum(axis=-2).mean()
     if not power_jy > 0:
         raise Error("there are neither sources nor noise")
     numbers_of_sample = 1 if band.is_real else 2
@@ -174,7 +175,8 @@ def make_voltages(
                 segment.add_source(source, fluxes, frequency_hz, shape, uvw_m[1], telescope.feed)
             codes = np.empty((n, receivers.channels, n_input), files.dtype)
             for antenna in range(n_antenna):
-                signals = segment.antenna(antenna, gain[antenna], cable_s[antenna])
+                beam = None if beams is None else beams[antenna]
+                signals = segment.antenna(antenna, gain[antenna], cable_s[antenna], beam)
                 for feed in range(2):
                     codes[:, :, 2 * antenna + feed], lost = _codes(scale * signals[feed], receivers.format)
                     cut, numbers = cut + lost, numbers + numbers_of_sample * n * receivers.channels
@@ -190,6 +192,21 @@ def _check(sky: SkyModel, telescope: Telescope, receivers: Receivers) -> None:
         raise Error(f"telescope {telescope.name!r} has {telescope.feed} feeds; known are linear and circular ones")
     if receivers.order == "groups" and 2 * len(telescope) % receivers.n_receiver:
         raise Error(f"{2 * len(telescope)} inputs cannot be shared by {receivers.n_receiver} receivers")
+
+
+def _received(
+    sky: SkyModel, frequency_hz: NDArray[np.float64], centre_rad: Sequence[float], n_antenna: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """[source,4,freq] Stokes parameters (Jy), as a beam that all antennas have lets through; and where beams differ,
+    the voltages that they leave [antenna,source,freq]."""
+    if not len(sky):
+        return np.zeros((0, 4, len(frequency_hz))), None
+    if sky.beam is None or not kinds_of(sky.beam)[1]:
+        return stokes_at(sky, frequency_hz, centre_rad), None
+    beams = voltages_at(sky, frequency_hz, centre_rad)
+    if len(beams) != n_antenna:
+        raise Error(f"the sky is seen through {len(beams)} beams, but there are {n_antenna} antennas")
+    return stokes_at(sky.seen_through(None), frequency_hz, centre_rad), beams
 
 
 def _lmn(sky: SkyModel, centre_rad: Sequence[float]) -> NDArray[np.float64]:

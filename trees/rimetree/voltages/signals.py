@@ -124,9 +124,10 @@ class Segment:
             noise = self._noise(stokes, stokes_hz, frequency_hz, feed)
             self._signals.append((source, noise, weights[:, mode].astype(np.float32), part))
 
-    def antenna(self, antenna: int, gain, late_s) -> list[np.ndarray]:
+    def antenna(self, antenna: int, gain, late_s, beam: NDArray[np.float64] | None = None) -> list[np.ndarray]:
         """Samples [time, channel] (Jy^(1/2)) of both feeds of an antenna, with receiver noise. Their phases turn as the
-        sources move: exactly for the common direction, and by terms of up to the second order for what differs."""
+        sources move: exactly for the common direction, and by terms of up to the second order for what differs.
+        `beam`: [source, point] what is left of each source's signal at `SampledBand.points_hz`."""
         noise = np.float32(math.sqrt(self._noise_jy))  # which may well turn with the rest: it stays the same noise
         sums = np.zeros((self._order + 1, 2, *self._shape), np.complex64)
         for feed in range(2):
@@ -136,6 +137,10 @@ class Segment:
             arrived = self._phases(early_s[0])
             if weights is not None:
                 arrived = arrived * weights[antenna][part]
+            if beam is not None:
+                points_hz = self._band.points_hz(beam.shape[1])
+                left = np.interp(self._band.centre_hz + self._offset_hz, points_hz, beam[source])
+                arrived = arrived * left.astype(np.float32)
             for feed in range(2):
                 now = arrived * signal[feed]
                 sums[0, feed] += now

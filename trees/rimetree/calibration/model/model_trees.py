@@ -85,7 +85,7 @@ def model_nodes(
             node << rt.Spigot(station_1_index=p, station_2_index=q, input_column=part.column, flag_bit=0)
         else:
             sky = sky_nodes(ns.Subscope(f"sky{k}"), part.sky, phase_centre_rad, feed=feed)
-            node << rt.PSV(sky.lmn, sky.brightness, ns.uvw(p, q), sky.shape)
+            node << sky.psv(p, q, ns.uvw(p, q))
         node = around(ns.held(p, q, k), node, inside, part)
         coherencies.append(around(ns.corrupted(p, q, k), node, jones, part))
     total = coherencies[0]
