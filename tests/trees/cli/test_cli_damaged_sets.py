@@ -82,6 +82,7 @@ def test_exposures_that_are_no_numbers(command, made, patched):
     patched(made, 20.0, np.nan)
     done = command("inspect-ms", made)
     assert "63 rows have an EXPOSURE that is not a number" in done.stdout and "1 warning:" in done.stdout
+    assert "EXPOSURE no number, INTERVAL" in done.stdout
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,8 +88,8 @@ def test_one_good_antenna_is_no_baseline(command, filled, solved):
     assert not flags_of(path).any()
 
 
-def test_what_is_newly_flagged_is_printed_and_can_be_taken_back(command, filled, solved):
-    path = filled()
+def test_what_is_newly_flagged_is_printed_and_can_be_taken_back(command, filled, solved, tmp_path):
+    path = Path(filled()).rename(tmp_path / "a set.ms")
     file = solved(diagonal(antennas=NAMES[:3], flag=[(1, 0)]))
     dry = command("apply", path, "--solutions", file, "--dry-run").stdout
     assert not rt.ms.flag_versions(path)
@@ -104,7 +105,7 @@ def test_what_is_newly_flagged_is_printed_and_can_be_taken_back(command, filled,
     assert flags.mean() == pytest.approx(2 / 3)
     (version,) = rt.ms.flag_versions(path)
     assert version.name == "before_apply_1" and "before rimetree apply" in version.comment
-    assert f"rimetree flags restore {path} before_apply_1" in done.stderr
+    assert f"`rimetree flags restore '{path}' before_apply_1`" in done.stderr
     assert "before_apply_1" in command("flags", "list", path).stdout
     restored = command("flags", "restore", path, "before_apply_1").stdout
     assert "flagged were 66.67 %" in restored and "now are 0 %" in restored

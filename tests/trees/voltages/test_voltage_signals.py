@@ -255,3 +255,28 @@ def test_bands_that_reach_below_0_hz_are_refused():
     with pytest.raises(rt.Error, match=r"reaches down to -3e\+06 Hz; frequencies must be positive"):
         Receivers(format="int8", sample_rate_hz=8e6, centre_hz=1e6, noise_jy=1.0)
     assert Receivers(format="real8", sample_rate_hz=8e6, centre_hz=1e6, noise_jy=1.0).centre_hz == 1e6
+
+
+def noise_of(tmp_path, sky, noise_jy):
+    """Samples [time, input] in least significant bits."""
+    receivers = Receivers("int8", 1e5, 1.5e8, noise_jy, rms=20.0)
+    how = {"phase_centre_rad": CENTRE, "start_mjd_s": START_S, "duration_s": 0.02}
+    made = make_voltages(tmp_path / "v.dat", sky, array_of(1.0), receivers, **how)
+    return np.fromfile(made.files[0], np.int8).reshape(2000, -1)
+
+
+def test_of_sources_that_are_not_seen_noise_is_left(tmp_path):
+    """A beam lets nothing through from behind the dish: the mean direction of all that is seen had been 0/0."""
+    sky = read_sky(tmp_path, point("behind", CENTRE[0] + 2.0, -CENTRE[1], 5.0))
+    beam = rt.Beam("gaussian", 0.01, 1.5e8)
+    with pytest.warns(UserWarning, match=r"^1 of 1 sources are below the horizon, and .*: behind \(elevation -"):
+        codes = noise_of(tmp_path, sky.seen_through(beam), 10.0)
+    assert abs(np.std(codes, axis=0) - 20).max() < 2
+
+
+def test_sources_below_the_horizon_are_told_of(tmp_path):
+    ra, dec = CENTRE
+    up, down = point("up", ra + 0.1, dec, 5.0), point("down", ra + math.pi, dec, 3.0)
+    with pytest.warns(UserWarning, match=r"^1 of 2 sources are below the horizon.*: down \(elevation -"):
+        noise_of(tmp_path, read_sky(tmp_path, up, down), 10.0)
+    noise_of(tmp_path, read_sky(tmp_path, up), 10.0)

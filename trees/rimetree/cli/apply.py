@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from ..some_names import some_names
@@ -227,7 +229,8 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
         return []
     if how.get("save_flags", True):
         version = rt.ms.save_flags_before(ms, "apply")
-        log(f"flags are saved as {version.name}: `rimetree flags restore {ms} {version.name}` brings them back")
+        restoring = shlex.join(["rimetree", "flags", "restore", str(ms), version.name])
+        log(f"flags are saved as {version.name}: `{restoring}` brings them back")
     reports = run_in_turn(ms, jobs, wait_s=how.get("wait", 0.0))
     click.echo(new_flags_text(groups, [job.flagged() for job in jobs]))
     return reports

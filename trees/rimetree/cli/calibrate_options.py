@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 import click
@@ -153,7 +154,7 @@ def calibration_options(given: dict, field_id, sky: str, summary: dict):
         resume=given["resume"],
         overwrite=given["overwrite"],
         provenance={
-            "command": " ".join(["rimetree", *sys.argv[1:]]),
+            "command": shlex.join(["rimetree", *sys.argv[1:]]),
             "sky_model": sky,
             "uvw_family": summary["uvw"]["family"],
         },

@@ -63,7 +63,7 @@ def _overview(s: dict) -> str:
     ]
     if s["n_row"]:
         lines.append(f"{s['n_time']} times, {s['first_time']} to {s['last_time']} UTC{_spacing(s)}")
-        lines.append(f"EXPOSURE {_values(s['exposures_s'])} s, INTERVAL {_values(s['intervals_s'])} s")
+        lines.append(f"EXPOSURE {_seconds(s['exposures_s'])}, INTERVAL {_seconds(s['intervals_s'])}")
     if s["cells_scanned"]:
         lines.append(
             f"flagged {_percent(s['flagged_fraction'])} (FLAG or FLAG_ROW; {s['n_flag_row']} rows by FLAG_ROW), "
@@ -84,10 +84,11 @@ def _spacing(s: dict) -> str:
     return f", {s['spacing_s']:.6g} s apart" if s["spacing_s"] else ""
 
 
-def _values(values: Sequence[float]) -> str:
+def _seconds(values: Sequence[float]) -> str:
+    """Distinct finite numbers of a column."""
     if len(values) > 4:
-        return f"{values[0]:.6g} ... {values[-1]:.6g}"
-    return ", ".join(f"{value:.6g}" for value in values) or "none"
+        return f"{values[0]:.6g} ... {values[-1]:.6g} s"
+    return f"{', '.join(f'{value:.6g}' for value in values)} s" if values else "no number"
 
 
 def _percent(fraction: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import shutil
 import sys
 import warnings
@@ -20,7 +21,8 @@ from ..evaluation.cells import spacings_of
 from ..machine import size_text
 from ..telescopes import Telescope
 from ..utc import dut1, parse_utc, with_dut1
-from .antenna_uvw import antenna_uvw, evaluate_uvw
+from .antenna_uvw import antenna_uvw
+from .horizon import horizontal, warn_of_horizon
 from .scans import Scan, fields_of
 
 # Of the sidereal day (IERS Conventions 2010, table 1.1).
@@ -169,13 +171,13 @@ def create(
     ]
     antenna_uvw_m = np.concatenate([antenna_uvw(array, *one, frame) for one in own])
     uvw_m = antenna_uvw_m[:, first] - antenna_uvw_m[:, second]
-    above = [_horizontal(array, *one) for one in own]
-    elevation, hour_angle = (np.concatenate([one[i] for one in above]) for i in (0, 1))
-    _warn_of_horizon(elevation)
+    above = [horizontal(array, centre[None], *times) for centre, *times in own]
+    elevation, hour_angle = (np.concatenate([one[i][:, 0] for one in above]) for i in (0, 1))
+    warn_of_horizon("the phase centre", elevation, 3)
     description = {
         "telescope": array.observatory,
         "project": "simulation",
-        "command_line": " ".join(sys.argv),
+        "command_line": shlex.join(sys.argv),
         "antennas": [
             {"name": name, "station": name, "mount": array.mount, "position_m": position, "diameter_m": float(diameter)}
             for name, position, diameter in zip(
@@ -285,22 +287,10 @@ def _begin(
     wanted = -duration_s * _EARTH_ROTATION_RAD_S / 2 if hour_angle_rad is None else hour_angle_rad
     at = math.floor(at / 86400) * 86400.0
     for turn in (2 * math.pi, None, None):  # the first such hour angle of the day, then corrections
-        _, now = _horizontal(array, centre, np.array([at]), dut1(at))
-        missing = (wanted - now[0]) % turn if turn else math.remainder(wanted - now[0], 2 * math.pi)
+        _, now = horizontal(array, centre[None], np.array([at]), dut1(at))
+        missing = (wanted - now[0, 0]) % turn if turn else math.remainder(wanted - now[0, 0], 2 * math.pi)
         at += missing / _EARTH_ROTATION_RAD_S
     return at if hour_angle_rad is not None else float(round(at))
-
-
-def _horizontal(
-    array: Telescope, centre: NDArray[np.float64], time_s: NDArray[np.float64], dut1_s: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """([time], [time]) elevation and hour angle (radians, within +-pi) of the phase centre, geometric."""
-    # w of a unit vector along an axis of the ITRS is the component of the source's direction along it.
-    source = evaluate_uvw(np.eye(3), np.zeros(3), centre, time_s, dut1_s)[:, :, 2]
-    lon, lat = array.longitude_rad, array.latitude_rad
-    up = np.array([math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)])
-    hour_angle = lon - np.arctan2(source[:, 1], source[:, 0])
-    return np.arcsin(np.clip(source @ up, -1, 1)), np.remainder(hour_angle + math.pi, 2 * math.pi) - math.pi
 
 
 def _warn_of_units(bands: Sequence[Band]) -> None:
@@ -309,15 +299,5 @@ def _warn_of_units(bands: Sequence[Band]) -> None:
         warnings.warn(
             f"channels are at {lowest_hz:g} to {highest_hz:g} Hz, which is below what reaches the ground: frequencies "
             "without a unit are in Hz",
-            stacklevel=4,
-        )
-
-
-def _warn_of_horizon(elevation: NDArray[np.float64]) -> None:
-    below = float((elevation < 0).mean())
-    if below > 0:
-        warnings.warn(
-            f"the phase centre is below the horizon {100 * below:.0f} % of the time (elevation "
-            f"{math.degrees(elevation.min()):.1f} to {math.degrees(elevation.max()):.1f} deg)",
             stacklevel=4,
         )

@@ -14,6 +14,7 @@ from .._core import Error
 from ..arguments import check_fields, checked
 from ..beams import kinds_of
 from ..observing.antenna_uvw import antenna_uvw
+from ..observing.horizon import horizontal, warn_of_sources
 from ..sky import SkyModel
 from ..sky_trees import stokes_at, voltages_at
 from ..telescopes import Telescope
@@ -153,6 +154,9 @@ def make_voltages(
     if gain.shape != (n_antenna, 2) or cable_s.shape != (n_antenna, 2):
         raise Error(f"gain and delay_s must be [antenna,feed], [{n_antenna},2]")
     dut1_s, lmn = dut1(start_mjd_s), _lmn(sky, phase_centre_rad)
+    if len(sky):
+        elevation, _ = horizontal(telescope, sky.radec_rad, start_mjd_s + np.array([0.0, duration_s]), dut1_s)
+        warn_of_sources(sky.names, elevation, 3)
     shapes = sky.shapes_in_plane(phase_centre_rad) if len(sky) else []
 
     def positions_m(time_s) -> NDArray[np.float64]:

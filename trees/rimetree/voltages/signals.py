@@ -61,8 +61,9 @@ class Paths:
 
     @classmethod
     def through(cls, uvw_m: NDArray[np.float64], lmn: NDArray[np.float64], weight: NDArray[np.float64]) -> Paths:
-        """Of positions [begin, middle and end; antenna, 3] and directions [source, 3] with weights."""
-        directions = np.concatenate([lmn, (weight @ lmn / weight.sum())[None] if len(lmn) else np.zeros((1, 3))])
+        """Of positions [begin, middle and end; antenna, 3] and directions [source, 3] with weights, none negative; the
+        common direction is their mean, or none where all weights are 0."""
+        directions = np.concatenate([lmn, (weight @ lmn / (weight.sum() or 1.0))[None]])
         begin, middle, end = uvw_m @ directions.T / LIGHT_M_S
         early_s = np.stack([middle, (end - begin) / 2, (end + begin) / 2 - middle])
         return cls(early_s[:, :, :-1], early_s[:, :, -1])
