@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "nodes/psv/compare.h"
+#include "nodes/psv/folded_terms.h"
 #include "nodes/psv/general/devices.h"
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/linear_sums.h"
@@ -185,16 +186,19 @@ class PsvKernel final : public BatchKernel {
   explicit PsvKernel(psv::ChildLayout layout) : layout_(std::move(layout)) {}
 
   void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
-    if (!layout_.has_common_jones) return evaluate_stacks(context, batch);
+    if (!layout_.has_common_jones) return evaluate_stacks(context, layout_, batch);
     bring_inputs_to_host(context, batch);
     psv::RepeatedTerms repeated;
-    std::vector<Evaluation*> seen;
-    for (Evaluation* evaluation : batch) seen.push_back(repeated.add(layout_, *evaluation));
-    evaluate_stacks(context, seen);
+    evaluate_stacks(context, layout_, repeated.add(layout_, batch));
     repeated.finish();
   }
   /// Each Jones term has a matrix for each source.
-  void evaluate_stacks(BatchContext& context, std::span<Evaluation* const> batch) {
+  void evaluate_stacks(BatchContext& context, const psv::ChildLayout& layout, std::span<Evaluation* const> batch) {
+    psv::FoldedTerms folded(layout);
+    if (folded.take(context, batch)) {
+      evaluate_stacks(context, folded.layout(), folded.evaluations());
+      return folded.finish();
+    }
     std::vector<psv::ForwardSum> sums;
     std::vector<Evaluation*> with_kernels, general;
     for (Evaluation* evaluation : batch) {
@@ -203,7 +207,7 @@ class PsvKernel final : public BatchKernel {
       (own ? with_kernels : general).push_back(evaluation);
     }
     bring_inputs_to_host(context, with_kernels);
-    evaluate_sums(context, std::move(sums));
+    evaluate_sums(context, layout, std::move(sums));
     if (context.devices.empty()) general = evaluate_single_times(context, general);
     if (general.empty()) return;
     const std::vector<Evaluation*> on_host = psv::general::evaluate_on_devices(context, layout_, general);
@@ -220,9 +224,7 @@ class PsvKernel final : public BatchKernel {
   void pull_back(BatchContext& context, std::span<PullBack* const> batch) override {
     if (!layout_.has_common_jones) return pull_back_stacks(context, batch);
     psv::RepeatedTerms repeated;
-    std::vector<PullBack*> seen;
-    for (PullBack* pull : batch) seen.push_back(repeated.add(layout_, *pull));
-    pull_back_stacks(context, seen);
+    pull_back_stacks(context, repeated.add(layout_, batch));
     repeated.finish();
   }
   void pull_back_stacks(BatchContext& context, std::span<PullBack* const> batch) {
@@ -253,7 +255,7 @@ class PsvKernel final : public BatchKernel {
  private:
   std::vector<Evaluation*> evaluate_single_times(BatchContext& context, const std::vector<Evaluation*>& batch);
   static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
-  void evaluate_sums(BatchContext& context, std::vector<psv::ForwardSum> sums);
+  void evaluate_sums(BatchContext& context, const psv::ChildLayout& layout, std::vector<psv::ForwardSum> sums);
   /// evaluate(evaluations of the group); what is wrong is wrong with each of them.
   template <class F>
   static void evaluate_or_fail(const std::vector<psv::ForwardSum>& group, const F& evaluate);
@@ -286,35 +288,36 @@ std::vector<Evaluation*> PsvKernel::evaluate_single_times(BatchContext& context,
                       "PSV: one time after the other, as " + psv::general::obstacle_to_kernels(*times.first()));
   for (std::int32_t t = 0; t < times.n_time() && !times.empty(); ++t) {
     const std::vector<Evaluation*> at_time = times.evaluations_at(t);
-    evaluate_stacks(context, at_time);
+    evaluate_stacks(context, layout_, at_time);
     times.finish();
   }
   return others;
 }
 
-void PsvKernel::evaluate_sums(BatchContext& context, std::vector<psv::ForwardSum> sums) {
+void PsvKernel::evaluate_sums(BatchContext& context, const psv::ChildLayout& layout,
+                              std::vector<psv::ForwardSum> sums) {
   const auto derivatives =
       std::stable_partition(sums.begin(), sums.end(), [](const auto& sum) { return sum.derivative == nullptr; });
   std::vector<psv::ForwardSum> others(derivatives, sums.end());
   sums.erase(derivatives, sums.end());
   // Values first: derivatives that are made with them are none of the others.
-  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout_, sums))
+  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout, sums))
     evaluate_or_fail(group, [&](std::span<Evaluation* const> evaluations) {
-      const std::vector<ParameterId> unknowns = psv::shared_unknowns(context, layout_, group);
+      const std::vector<ParameterId> unknowns = psv::shared_unknowns(context, layout, group);
       std::set<ParameterId> made;
       const auto [total_flux, with_slopes] =
-          psv::evaluate_group(context, layout_, group, skies_, unknowns.empty() ? nullptr : &unknowns.front());
+          psv::evaluate_group(context, layout, group, skies_, unknowns.empty() ? nullptr : &unknowns.front());
       for (std::size_t i = 0; i < unknowns.size() && with_slopes; ++i)
-        if (i == 0 || psv::evaluate_slopes(context, layout_, group, unknowns[i], skies_)) made.insert(unknowns[i]);
+        if (i == 0 || psv::evaluate_slopes(context, layout, group, unknowns[i], skies_)) made.insert(unknowns[i]);
       const std::set<const Evaluation*> own(evaluations.begin(), evaluations.end());
       std::erase_if(others, [&](const psv::ForwardSum& sum) {
         return sum.slot >= kFirstJones && made.contains(sum.derivative->parameter) && own.contains(sum.evaluation);
       });
       const auto operands = psv::sky_operands<double>(*evaluations.front(), {});
-      verify_results(context, layout_, evaluations, &operands, layout_.jones_elements.empty() ? total_flux : 0);
+      verify_results(context, layout, evaluations, &operands, layout.jones_elements.empty() ? total_flux : 0);
     });
-  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout_, others))
-    evaluate_or_fail(group, [&](std::span<Evaluation* const>) { evaluate_group(context, layout_, group, skies_); });
+  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout, others))
+    evaluate_or_fail(group, [&](std::span<Evaluation* const>) { evaluate_group(context, layout, group, skies_); });
 }
 
 template <class F>

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,12 @@ class RepeatedTerms {
   Evaluation* add(const ChildLayout& layout, Evaluation& evaluation);
   /// The same share of a reverse pass. What its terms gain reaches their adjoints in finish().
   PullBack* add(const ChildLayout& layout, PullBack& pull);
+  template <class Item>
+  std::vector<Item*> add(const ChildLayout& layout, std::span<Item* const> items) {
+    std::vector<Item*> seen;
+    for (Item* item : items) seen.push_back(add(layout, *item));
+    return seen;
+  }
   void finish();
 
  private:

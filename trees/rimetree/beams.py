@@ -98,16 +98,19 @@ def kinds_of(beams: Beam | Sequence[Beam]) -> tuple[list[Beam], list[int]]:
     return kinds, [number[beam] for beam in beams]
 
 
-def voltage_nodes(ns: NodeScope, beams: Sequence[Beam], radec, phase_centre) -> list[NodeStub]:
+def voltage_nodes(ns: NodeScope, beams: Sequence[Beam], radec, lmn) -> list[NodeStub]:
     """`ns.voltage(k)` [S], or scalars of one direction: the k-th beam's voltage, the root of its power, towards
-    directions `radec` [S,2]. `phase_centre`: a node [2]. Directions from where they point are `ns.pointed(k)`."""
-    pointings = list(dict.fromkeys(beam.pointing_rad for beam in beams))
-    for k, pointing in enumerate(pointings):
-        ns.pointed(k) << rt.LMN(radec, phase_centre if pointing is None else rt.Constant(pointing))
+    directions `radec` [S,2]. `lmn`: the same from the phase centre; from where beams point they are
+    `ns.pointed(k)`."""
+    pointed = {None: lmn}
+    for beam in beams:
+        if beam.pointing_rad not in pointed:
+            k = len(pointed) - 1
+            pointed[beam.pointing_rad] = ns.pointed(k) << rt.LMN(radec, rt.Constant(beam.pointing_rad))
     return [
         ns.voltage(k)
         << rt.DishBeam(
-            ns.pointed(pointings.index(beam.pointing_rad)),
+            pointed[beam.pointing_rad],
             beam.width_rad,
             profile=beam.profile,
             ref_freq_hz=beam.ref_freq_hz,

@@ -80,7 +80,7 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
         )
     brightness = rt.Stokes(stokes, feed=feed)
     kinds, of_antenna = ([], []) if sky.beam is None else kinds_of(sky.beam)
-    voltages = voltage_nodes(ns, kinds, ns.radec, ns.radec_0)
+    voltages = voltage_nodes(ns, kinds, ns.radec, ns.lmn)
     if kinds and not of_antenna:
         brightness = rt.MatrixMultiply(rt.Sqr(voltages[0]), brightness)
     ns.brightness << brightness
@@ -113,7 +113,9 @@ def voltages_at(sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: 
     one beam is that of all."""
     kinds, of_antenna = kinds_of(sky.beam)
     ns = NodeScope()
-    voltages = voltage_nodes(ns, kinds, rt.Constant(sky.radec_rad), rt.Constant(phase_centre_rad))
+    ns.radec << rt.Constant(sky.radec_rad)
+    ns.lmn << rt.LMN(ns.radec, rt.Constant(phase_centre_rad))
+    voltages = voltage_nodes(ns, kinds, ns.radec, ns.lmn)
     cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0])
     found = Forest(ns).results(voltages, cells)
     shape = (len(sky), len(frequency_hz))

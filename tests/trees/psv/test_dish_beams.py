@@ -78,7 +78,7 @@ def small_nodes(ns, sky):
 def jones_terms(ns, sky):
     """The beam as what it is: a Jones matrix of either antenna."""
     seen = rt.sky_nodes(ns, sky.seen_through(None), CENTRE)
-    ns.E << voltage_nodes(ns, [sky.beam], ns.radec, ns.radec_0)[0] @ np.tile(np.eye(2), (len(sky), 1, 1))
+    ns.E << voltage_nodes(ns, [sky.beam], ns.radec, ns.lmn)[0] @ np.tile(np.eye(2), (len(sky), 1, 1))
     return lambda uvw: rt.PSV(seen.lmn, seen.brightness, uvw, seen.shape, ns.E, ns.E.H)
 
 
