@@ -50,7 +50,7 @@ class Composer final : public CellNode<Composer> {
     if (wanted_.empty()) return {static_cast<std::int32_t>(elements)};
     TensorShape dims;
     if (wanted_.size() == 1 && wanted_[0] == 0) {
-      dims.append(static_cast<std::int32_t>(children.size()));
+      dims.append(static_cast<std::int64_t>(children.size()));
       for (int i = 0; i < children[0]->rank; ++i) dims.append((*children[0])[i]);
       for (const TensorShape* child : children)
         if (!(*child == *children[0]))
@@ -58,7 +58,7 @@ class Composer final : public CellNode<Composer> {
                            "; to be stacked (dims=[0]) they must be equal");
       return dims;
     }
-    for (const std::int64_t extent : wanted_) dims.append(static_cast<std::int32_t>(extent));
+    for (const std::int64_t extent : wanted_) dims.append(extent);
     if (dims.size() != elements)
       throw ShapeError("state field \"dims\" is " + to_string(dims) + ", but the children have " +
                        std::to_string(elements) + " elements together");

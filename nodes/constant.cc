@@ -45,7 +45,7 @@ class Constant final : public Node {
   TensorShape result_dims(std::span<const TensorShape* const>) const override {
     TensorShape dims;
     for (std::size_t i = 0; i + cells_rank_ < value().shape.size(); ++i)
-      dims.append(static_cast<std::int32_t>(value().shape[i]));
+      dims.append(static_cast<std::int64_t>(value().shape[i]));
     return dims;
   }
   // Given on cells, it must be checked against the cells of each request.

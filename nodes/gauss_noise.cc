@@ -24,7 +24,7 @@ namespace rimetree {
 class GaussNoise final : public Node {
  public:
   explicit GaussNoise(const State& state) : Node(state) {
-    for (const std::int64_t extent : state.integers("dims")) wanted_.append(static_cast<std::int32_t>(extent));
+    for (const std::int64_t extent : state.integers("dims")) wanted_.append(extent);
     if (!(state.real("stddev") >= 0)) throw StateError("state field \"stddev\" must not be negative");
   }
 

@@ -90,7 +90,7 @@ class Selector final : public CellNode<Selector> {
       throw ShapeError("state field \"index\" has " + std::to_string(columns_) +
                        " numbers, but the child has dimensions " + to_string(from));
     TensorShape dims;
-    if (multi_) dims.append(static_cast<std::int32_t>(flat ? index_.size() : index_.size() / columns_));
+    if (multi_) dims.append(static_cast<std::int64_t>(flat ? index_.size() : index_.size() / columns_));
     for (std::size_t i = 0; i < index_.size(); ++i) {
       const std::size_t column = flat ? 0 : i % columns_;
       const auto extent = flat ? static_cast<std::int64_t>(from.size()) : from[static_cast<int>(column)];

@@ -32,4 +32,7 @@ class Cancelled : public Error {
   Cancelled() : Error("cancelled") {}
 };
 
+/// What the exception that is being handled says; of one that is no std::exception, that it is none.
+std::string message_of_caught();
+
 }  // namespace rimetree

@@ -83,7 +83,7 @@ bool Contract::prepare(const Node& node, std::span<const Result*>& children, Res
 }
 
 void Contract::evaluate_batch(BatchContext& context, BatchKernel& kernel, std::span<Evaluation* const> batch) {
-  const auto fail_all = [&](const char* message) {
+  const auto fail_all = [&](const std::string& message) {
     for (Evaluation* evaluation : batch) evaluation->fail(message);
   };
   try {
@@ -92,10 +92,8 @@ void Contract::evaluate_batch(BatchContext& context, BatchKernel& kernel, std::s
     throw;
   } catch (const memory::OutOfMemory&) {
     throw;
-  } catch (const std::exception& error) {
-    fail_all(error.what());
   } catch (...) {
-    fail_all("threw something that is no std::exception");
+    fail_all(message_of_caught());
   }
 }
 
@@ -117,8 +115,8 @@ void Contract::finish(Evaluation& evaluation) {
     result.status = Result::Status::ok;
   } catch (const memory::OutOfMemory&) {
     throw;
-  } catch (const std::exception& error) {
-    evaluation.fail(error.what());
+  } catch (...) {
+    evaluation.fail(message_of_caught());
   }
 }
 

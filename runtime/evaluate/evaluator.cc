@@ -156,8 +156,8 @@ ResultPtr Evaluator::run_control(const Request& request, int index, Cancellation
     throw;
   } catch (const memory::OutOfMemory&) {
     throw;
-  } catch (const std::exception& error) {
-    evaluation.fail(error.what());
+  } catch (...) {
+    evaluation.fail(message_of_caught());
   }
   Contract::finish(evaluation);
   ClassTiming& own = timing.of(node);

@@ -61,8 +61,8 @@ void Evaluator::review(std::optional<int> changed) {
     std::optional<BuildError> error;
     try {
       reviewer->review({written, index, dims, std::cref(constant), good_directions, std::cref(warn)});
-    } catch (const std::exception& failure) {
-      error = {node.name(), node.origin(), failure.what()};
+    } catch (...) {
+      error = {node.name(), node.origin(), message_of_caught()};
     }
     if (asks)
       again.push_back(index);

@@ -75,7 +75,7 @@ Ref array_or_none(const Vells* vells) { return vells == nullptr ? none() : make_
 class PyNode final : public Node {
  public:
   explicit PyNode(const State& state) : Node(state), object_(object_of(state.integer("object"))) {
-    for (const auto length : state.integers("dims")) dims_.append(static_cast<std::int32_t>(length));
+    for (const auto length : state.integers("dims")) dims_.append(length);
     for (const std::string& name : state.text_list("depends_on")) {
       if (name == "domain")
         dependencies_ |= kDomain;

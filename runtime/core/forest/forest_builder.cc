@@ -39,8 +39,8 @@ void ForestBuilder::define(std::string_view class_name, const std::map<std::stri
   slots_.clear();
   try {
     forest_->nodes_.push_back(make_node(node, class_name, state));
-  } catch (const std::exception& failure) {
-    errors_.push_back(error(node, failure.what()));
+  } catch (...) {
+    errors_.push_back(error(node, message_of_caught()));
     forest_->nodes_.push_back(nullptr);
   }
   sound_.push_back(forest_->nodes_.back() != nullptr && fill_slots(node, children));
@@ -196,8 +196,8 @@ void ForestBuilder::infer_dims() {
       forest_->dims_of_children(i, dims);
       Node& node = *forest_->nodes_[i];
       Forest::bind(node, node.result_dims(dims), dims);
-    } catch (const std::exception& failure) {
-      errors_.push_back(error(i, failure.what()));
+    } catch (...) {
+      errors_.push_back(error(i, message_of_caught()));
       sound_[i] = false;
     }
   }

@@ -32,10 +32,8 @@ void BatchKernel::guarded_evaluate(Evaluation& evaluation) {
     throw;
   } catch (const memory::OutOfMemory&) {
     throw;  // the evaluation's, not the node's: with a smaller budget it may succeed
-  } catch (const std::exception& error) {
-    evaluation.fail(error.what());
   } catch (...) {
-    evaluation.fail("threw something that is no std::exception");
+    evaluation.fail(message_of_caught());
   }
 }
 
@@ -62,8 +60,8 @@ void BatchKernel::guarded_pull_back(PullBack& pull) {
     throw;
   } catch (const memory::OutOfMemory&) {
     throw;
-  } catch (const std::exception& error) {
-    pull.failure = error.what();
+  } catch (...) {
+    pull.failure = message_of_caught();
   }
 }
 

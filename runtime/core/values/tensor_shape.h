@@ -19,8 +19,8 @@ struct TensorShape {
   TensorShape(std::initializer_list<std::int32_t> extents);
 
   RT_HD std::int32_t operator[](int dimension) const { return extent[dimension]; }
-  /// Throws ShapeError beyond kMaxRank.
-  void append(std::int32_t length);
+  /// Throws ShapeError beyond kMaxRank, and for a length that is negative or no 32-bit number.
+  void append(std::int64_t length);
   /// Number of elements; 1 for a scalar.
   RT_HD std::size_t size() const {
     std::size_t n = 1;

@@ -23,8 +23,10 @@ from .selection import (
     of_fields,
     outcome_options,
     require_ms,
+    smearing_option,
     warn_of_directions,
 )
+from .together import refuse_without
 from .weights import check_weights, weights_option, write_weights
 
 
@@ -87,6 +89,7 @@ def solutions_options(function):
 @sky_options(required=False)
 @model_column_option
 @centre_option
+@smearing_option
 @evaluation_options
 @rows_options
 @outcome_options
@@ -108,6 +111,7 @@ def command(
     skip_unsupported,
     model_columns,
     phase_centre,
+    no_smearing,
     precision,
     tolerance,
     device,
@@ -143,6 +147,7 @@ def command(
 
     if subtract != (sky is not None or bool(model_columns)):
         raise click.UsageError("--subtract and --sky (or --model-column) go together: give both or none")
+    refuse_without("--subtract", subtract, "keep", "patches", "sky_format", "skip_unsupported", "no_smearing")
     if no_correct and not subtract:
         raise click.UsageError("with --no-correct and without --subtract there is nothing to do")
     require_beam(beams, pointing, sky, phase_centre)
@@ -159,6 +164,7 @@ def command(
         "data_column": data_column,
         "column": output_column,
         "phase_centre_rad": phase_centre,
+        "smearing": not no_smearing,
     }
     if weights:
         if no_correct:

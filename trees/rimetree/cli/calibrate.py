@@ -35,11 +35,13 @@ from .selection import (
     of_fields,
     require_from_field,
     require_ms,
+    smearing_option,
     wait_option,
     warn_of_directions,
     warn_of_exposures,
 )
 from .settings import settings_option
+from .together import refuse_without
 from .weights import check_weights, weights_option, write_weights
 
 
@@ -67,7 +69,7 @@ from .weights import check_weights, weights_option, write_weights
 @settings_option
 @click.option("--resume", is_flag=True, help="Go on after the last chunk of a run that was interrupted.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE.")
-@click.option("--no-smearing", is_flag=True, help="No smearing over the integration time and the channel width.")
+@smearing_option
 @centre_option
 @evaluation_options
 @rows_options
@@ -309,6 +311,9 @@ def _check_usage(given: dict, out: str, applies: bool) -> None:
     for key, option in (("apply_to", "--apply-to"), ("from_field", "--from-field")):
         if given[key] and not applies:
             raise click.UsageError(f"{option} goes with --apply or --subtract")
+    refuse_without("--apply or --subtract", applies, "output_column", "no_flag_version", "direction")
+    refuse_without("--apply, --subtract or --hold", applies or bool(given["hold"]), "interpolation")
+    refuse_without("--sky", bool(given["sky"]), "sky_format", "skip_unsupported", "no_smearing")
     if given["average_loss"]:
         for key, option in (("average_time", "--average-time"), ("average_channels", "--average-channels")):
             if given[key]:

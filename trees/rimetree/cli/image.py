@@ -13,6 +13,7 @@ from .models import read_sky, sky_options
 from .output import log, table
 from .quantities import ANGLE, Count, Number, dec_text, frequency_text, ra_text
 from .selection import centre_option, require_ms, require_places, threads_option, warn_of_directions
+from .together import refuse_without
 
 _MAX_PSF_SIZE = 2048
 
@@ -79,8 +80,7 @@ def command(
     for file in output:
         if os.path.splitext(file)[1].lower() not in (".png", ".fits"):
             raise click.BadParameter(f"{file!r} must end in .png or .fits", param_hint="--output")
-    if patches and sky is None:
-        raise click.UsageError("--patch goes with --sky")
+    refuse_without("--sky", sky is not None, "patches", "sky_format", "skip_unsupported")
     require_ms(ms)
     require_beam(beams, pointing, sky, phase_centre)
     summary = rt.ms.inspect(ms, scan_cells=False)

@@ -9,6 +9,7 @@ import click
 from ..machine import size_text
 from ..utc import utc_text
 from .quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, Count, HourAngle
+from .together import refuse_without
 
 
 def _list_telescopes(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -139,6 +140,7 @@ def command(
     array = telescopes.get(telescope)
     if (phase_centre is None) == (not scans) or (scans and (duration is not None or rest["field_name"])):
         raise click.UsageError("give --phase-centre (and --duration, --field-name), or --scan")
+    refuse_without("--freq and --bandwidth: --spw says how many of its own", not spw, "channels")
     if spw and (freq is not None or bandwidth is not None):
         raise click.UsageError("give --spw, or --freq and --bandwidth, not both")
     if spw:

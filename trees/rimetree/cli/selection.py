@@ -239,6 +239,11 @@ def tree_options(function: Callable) -> Callable:
         is_flag=True,
         help="Write the tree with small nodes for each source and baseline, not with one PSV node per baseline.",
     )(function)
+    return smearing_option(function)
+
+
+def smearing_option(function: Callable) -> Callable:
+    """--no-smearing."""
     return click.option(
         "--no-smearing", is_flag=True, help="Leave out smearing over integration time and channel width."
     )(function)

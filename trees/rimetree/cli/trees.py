@@ -11,6 +11,9 @@ from .beams import dishes_of, require_beam, through_beams
 from .data_selection import chosen_groups, rows_options
 from .models import read_sky, sky_options
 from .selection import require_ms, scope_of_sky, tree_options
+from .together import refuse_without
+
+_OF_READY_TREES = ("column", "no_smearing", "many_node", "phase_centre")
 
 
 def forest_options(function: Callable) -> Callable:
@@ -48,8 +51,7 @@ def forests(
         script, what = what[0], what[1:]
     if (script is None) == (sky is None):
         raise click.UsageError("give a script (ending in .py), or --sky FILE and a Measurement Set")
-    if patches and sky is None:
-        raise click.UsageError("--patch goes with --sky")
+    refuse_without("--sky", sky is not None, "patches", "sky_format", "skip_unsupported", *_OF_READY_TREES)
     require_beam(beams, pointing, sky, phase_centre)
     ms = what.pop(0) if what else None
     if script is None and ms is None:

@@ -88,6 +88,11 @@ TEST(TensorShape, ExtentsRankAndSize) {
 TEST(TensorShape, LimitsAreErrors) {
   EXPECT_THROW((TensorShape{1, 1, 1, 1, 1}), ShapeError);
   EXPECT_THROW(TensorShape{-1}, ShapeError);
+  TensorShape shape{2};
+  shape.append(2147483647);
+  EXPECT_EQ(to_string(shape), "[2,2147483647]");
+  EXPECT_THROW(shape.append(2147483648), ShapeError);
+  EXPECT_THROW(shape.append(std::int64_t{1} << 32), ShapeError) << "lengths had been cut to 32 bits: this one was 0";
 }
 
 TEST(Vells, LayoutIsElementThenCell) {

@@ -193,5 +193,32 @@ TEST(ForestErrors, AClassThatThrowsWhenMadeIsAnErrorOfTheNode) {
   EXPECT_EQ(about(forest.errors(), "leaf"), "no such dependency: weather");
 }
 
+/// Throws what is no std::exception: when it is made, or when it is asked for its dimensions.
+class Throwing final : public Node {
+ public:
+  explicit Throwing(const State& state) : Node(state) {
+    if (state.text("when") == "made") throw 42;
+  }
+  static NodeClass info() {
+    return {.name = "Throwing", .state = {{.name = "when", .type = StateType::text, .per_node = true}}};
+  }
+  TensorShape result_dims(std::span<const TensorShape* const>) const override { throw 42; }
+
+ protected:
+  void evaluate(Evaluation&) const override {}
+};
+
+TEST(ForestErrors, WhatIsNoExceptionIsAnErrorOfTheNode) {
+  ForestUnderTest forest;
+  NodeClass throwing = Throwing::info();
+  throwing.make = [](const State& state) -> std::shared_ptr<Node> { return std::make_shared<Throwing>(state); };
+  forest.registry.add({throwing}, "this test");
+  forest.node("made", "Throwing", {}, {{"when", std::string("made")}});
+  forest.node("asked", "Throwing", {}, {{"when", std::string("asked")}});
+  const auto errors = forest.errors();
+  EXPECT_EQ(about(errors, "made"), "threw something that is no std::exception");
+  EXPECT_EQ(about(errors, "asked"), "threw something that is no std::exception");
+}
+
 }  // namespace
 }  // namespace rimetree
