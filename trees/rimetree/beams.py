@@ -78,14 +78,16 @@ class Beam:
         )
 
     def __str__(self) -> str:
-        """As a report says it: "airy beam of 41.6 arcmin at 1400 MHz" """
+        """As a report says it: "gaussian beam of 41.6 arcmin at 1400 MHz" """
         blocked = f", {self.blockage:.3g} of its diameter shadowed" if self.blockage else ""
+        pointing = ""
+        if self.pointing_rad is not None:
+            pointing = " towards {:.7g} {:.7g} deg".format(*map(math.degrees, self.pointing_rad))
         if self.profile == "airy":
             diameter_m = _AIRY_WIDTH / self.width_rad * _SPEED_OF_LIGHT_M_S / self.ref_freq_hz
-            return f"airy beam of a dish of {diameter_m:.4g} m{blocked}"
-        return (
-            f"{self.profile} beam of {math.degrees(self.width_rad) * 60:.4g} arcmin at {self.ref_freq_hz / 1e6:.6g} MHz"
-        )
+            return f"airy beam of a dish of {diameter_m:.4g} m{blocked}{pointing}"
+        width_arcmin = math.degrees(self.width_rad) * 60
+        return f"{self.profile} beam of {width_arcmin:.4g} arcmin at {self.ref_freq_hz / 1e6:.6g} MHz{pointing}"
 
 
 def kinds_of(beams: Beam | Sequence[Beam]) -> tuple[list[Beam], list[int]]:

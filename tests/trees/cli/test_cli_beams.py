@@ -161,7 +161,7 @@ def test_calibration_and_images_through_dishes_that_differ(command, mixed, sky_f
     command("calibrate", mixed, *beam, "--term", "G: diag", "--out", sol)
     gains = rt.calibration.read_h5parm(sol)[0].terms[0]
     assert np.nanmax(np.abs(gains.value["amplitude"] - 1)) < 1e-5
-    command("apply", mixed, "--solutions", sol, "--subtract", *beam)
+    assert "what is subtracted" not in command("apply", mixed, "--solutions", sol, "--subtract", *beam).stderr
     assert np.abs(read(mixed, "CORRECTED_DATA")).max() < 1e-5
     command("image", mixed, "--column", "DATA", *beam, "-o", tmp_path / "a.png")
     assert "DishBeam" in command("explain", mixed, *beam).output
@@ -179,6 +179,19 @@ def test_calibration_and_images_through_dishes_that_differ(command, mixed, sky_f
 )
 def test_beams_of_antennas_that_are_refused(command, mixed, sky_file, options, code, message):
     assert message in command("simulate", mixed, "--sky", sky_file, *options, code=code).output
+
+
+def test_models_that_are_subtracted_without_their_beam_are_warned_of(command, kat7, sky_file, tmp_path):
+    """What was left of sources far from the middle had looked like sources."""
+    beam, sol = ("--beam", "gaussian: 30arcmin, 1.4GHz"), tmp_path / "sol.h5"
+    command("simulate", kat7, "--sky", sky_file, *beam, "--column", "DATA")
+    command("calibrate", kat7, "--sky", sky_file, *beam, "--term", "G: diag", "--out", sol)
+    subtract = ("apply", kat7, "--solutions", sol, "--sky", sky_file, "--subtract", "--dry-run")
+    assert "what is subtracted" not in command(*subtract, *beam).stderr
+    seen = "seen through the gaussian beam of 30 arcmin at 1400 MHz, smeared; what is subtracted is seen"
+    assert f"{seen} without a primary beam, smeared" in command(*subtract).stderr
+    elsewhere = command(*subtract, *beam, "--pointing", "3h33m", "-27d50m").stderr
+    assert f"{seen} through the gaussian beam of 30 arcmin at 1400 MHz towards 53.25 -27.83" in elsewhere
 
 
 def test_a_beam_needs_a_sky(command, kat7):

@@ -63,6 +63,8 @@ def test_models_without_smearing_are_subtracted_as_they_were_solved_for(command,
     command("calibrate", kat7, *words, "--term", "G: diag", "--out", out)
     left = {}
     for name, more in (("WITHOUT", words), ("WITH", words[:2])):
-        command("apply", kat7, "--solutions", out, *more, "--subtract", "--no-correct", "--output-column", name)
+        said = ("apply", kat7, "--solutions", out, *more, "--subtract", "--no-correct", "--output-column", name)
+        warned = "seen without a primary beam, without smearing; what is subtracted is seen" in command(*said).stderr
+        assert warned == (name == "WITH")
         left[name] = max(np.abs(tile["columns"][name]).max() for tile in rt.ms.tiles(kat7, [name]))
     assert left["WITHOUT"] < 1e-5 and left["WITH"] > 100 * left["WITHOUT"]

@@ -22,7 +22,7 @@ _MODULES = {
     "solutions.h5parm": "read_h5parm write_h5parm",
     "terms.kinds": "KINDS Kind",
     "memory": "MemoryNeed",
-    "model.models": "ModelColumns",
+    "model.models": "ModelColumns seen_warning",
     "solutions.new_flags": "NewFlags",
     "solutions.other_data": "check_held feed_warning frequency_warning held_warning start_warnings",
     "pass_memory": "memory_of_passes",

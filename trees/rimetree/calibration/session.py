@@ -99,6 +99,7 @@ class Session:
         self._fits = MadeFits()  # to the chunk
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
         self._model = model
+        self.seen = model.seen(options.smearing)  # how the model is, for readers
         self._given = GivenStart(options.start, plan.group)
         # What is left out of the fit counts no more in searches; nor does what a robust one hardly looks at.
         robust = 0.0 if self._weights else _STANDING_OUT * (options.solver.robust_dof > 0)

@@ -14,7 +14,7 @@ from .plan.planning import CalibrationOptions
 from .report.reports import ChunkReport
 from .searches.smoothing import smoothed, without_outliers
 from .session import Session
-from .solutions.choosing import FIELDS, fields_of, fields_text
+from .solutions.choosing import FIELDS, SEEN, fields_of, fields_text
 from .solutions.one_reference import with_one_reference
 from .solutions.solutions import Solutions
 from .solutions.term_solutions import TermSolutions
@@ -120,6 +120,7 @@ class WindowSolutions:
                 FIELDS: fields_text(fields),
                 "data_column": options.data.column,
                 "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+                SEEN: self._session.seen,
                 **({"data_over_model": float(np.median(self._scales))} if self._scales else {}),
                 **({"pinned_directions": "\n".join(pinned)} if pinned else {}),
                 **options.provenance,

@@ -219,13 +219,14 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     sets = [one for own in files for one in own]
     warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]
+    models = [_subtracted(options["subtract"], group) for group in groups]
     jobs = [
-        _Job(group, solutions, {**options, "subtract": _subtracted(options["subtract"], group)}, resources, accuracy)
-        for group, solutions in zip(groups, chosen, strict=True)
+        _Job(group, solutions, {**options, "subtract": model}, resources, accuracy)
+        for group, solutions, model in zip(groups, chosen, models, strict=True)
     ]
     counts = [job.new_flags(dry=bool(how.get("dry_run"))) for job in jobs]
     warn_of_antennas(groups, chosen)
-    warn_of_other_data(groups, chosen)
+    warn_of_other_data(groups, chosen, models, options["smearing"])
     _refuse_useless(ms, groups, sets, counts)
     if how.get("dry_run"):
         for job in jobs:

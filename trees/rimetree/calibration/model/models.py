@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import check_fields, checked
+from ...beams import beams_text
 from ...ms import CORRELATION_NAMES, MsGroup, sample_tiles, without_averaging
 from ...sky import SkyModel
 from ...sky_trees import stokes_i_at
 from ..errors import CalibrationError
+from ..solutions.choosing import SEEN
+from ..solutions.solutions import Solutions
 from ..terms.gauge import Polarisation, axis_of, polarisation_of
 from .model_trees import SkyPart, direction_of_patch, sky_parts
 
@@ -66,6 +69,11 @@ class PredictedSky:
     def flux_jy(self, group: MsGroup) -> float:
         """Of a point source whose visibilities are as large as those of the model."""
         return abs(sum(self._stokes_i(group)))
+
+    def seen(self, smearing: bool) -> str:
+        """How: what else than the sky and the baselines its visibilities depend on, for readers."""
+        beam = "without a primary beam" if self.sky.beam is None else f"through {beams_text(self.sky.beam)}"
+        return f"{beam}, {'smeared' if smearing else 'without smearing'}"
 
     @property
     def fingerprint(self) -> str:
@@ -157,6 +165,11 @@ class ModelColumns:
         sample = list(self._sample(group).values())
         return _magnitude(np.sum(sample, axis=0))
 
+    def seen(self, smearing: bool) -> str:
+        """Nothing is known of how columns were made."""
+        del smearing
+        return ""
+
     @property
     def fingerprint(self) -> str:
         return ", ".join(f"{name}={column}" for name, column in self.columns.items())
@@ -211,6 +224,16 @@ Model = PredictedSky | ModelColumns
 def as_model(model: SkyModel | ModelColumns | PredictedSky) -> Model:
     """Sky models are predicted."""
     return PredictedSky(model) if isinstance(model, SkyModel) else model
+
+
+@checked
+def seen_warning(solutions: Solutions, model: SkyModel | ModelColumns, smearing: bool) -> str:
+    """What to say where a model that is subtracted is seen in another way than that which was solved with; empty:
+    nothing."""
+    solved, now = str(solutions.provenance.get(SEEN, "")), as_model(model).seen(smearing)
+    if not solved or not now or solved == now:
+        return ""
+    return f"solutions were found with the sky model seen {solved}; what is subtracted is seen {now}"
 
 
 class Models:

@@ -15,6 +15,8 @@ from .solutions import Solutions
 
 #: In the provenance: the fields that solutions were made on.
 FIELDS = "fields"
+#: In the provenance: how the sky model was seen (`PredictedSky.seen`), empty where it is not known.
+SEEN = "model_seen"
 
 
 def fields_text(names: dict[int, str]) -> str:
