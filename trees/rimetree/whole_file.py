@@ -8,6 +8,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 
 @contextmanager
@@ -32,6 +33,17 @@ def whole_file(path: str | os.PathLike) -> Iterator[str]:
             raise
         reason = cause.strerror or str(cause)
         raise OSError(cause.errno or errno.EIO, f"cannot be written: {reason}", os.fspath(path)) from problem
+
+
+def claim_space(file: BinaryIO, count: int) -> None:
+    """Makes an open file `count` bytes long. Raises `OSError` where the disk has no room for them: now, rather than in
+    the middle, and what is written by way of memory (`numpy.memmap`) would end the program then."""
+    try:
+        os.posix_fallocate(file.fileno(), 0, count)
+    except OSError as problem:
+        if problem.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+            raise
+        file.truncate(count)  # of a file system that promises nothing
 
 
 def require_place(path: str | os.PathLike) -> None:

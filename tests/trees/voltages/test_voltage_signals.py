@@ -1,6 +1,8 @@
 """Signals of a sky at antennas: what moves, what is extended, feeds, bands and orders, against closed forms."""
 
+import errno
 import math
+import os
 
 import numpy as np
 import pytest
@@ -280,3 +282,17 @@ def test_sources_below_the_horizon_are_told_of(tmp_path):
     with pytest.warns(UserWarning, match=r"^1 of 2 sources are below the horizon.*: down \(elevation -"):
         noise_of(tmp_path, read_sky(tmp_path, up, down), 10.0)
     noise_of(tmp_path, read_sky(tmp_path, up), 10.0)
+
+
+def test_files_that_do_not_fit_the_disk_are_refused_before_anything_is_made(tmp_path, monkeypatch):
+    """Voltages in an order that begins with channels had ended the program with a bus error, and left a file."""
+
+    def full(handle, start, count):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    receivers = Receivers("int8", 1e5, 1.5e8, 10.0, order="channel,time,input", channels=4)
+    how = {"phase_centre_rad": CENTRE, "start_mjd_s": START_S, "duration_s": 3600.0}
+    with pytest.raises(OSError, match="cannot be written: No space left on device"):
+        make_voltages(tmp_path / "v.dat", rt.sky.SkyModel(()), array_of(1.0), receivers, **how)
+    assert not list(tmp_path.iterdir())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from ..sky import SkyModel
 from ..sky_trees import stokes_at, voltages_at
 from ..telescopes import Telescope
 from ..utc import dut1
+from ..whole_file import claim_space, whole_file
 from .correlate import BYTES_OF_FORMATS
 from .sample_orders import in_order, order_axes
 from .signals import SECOND_ORDER_RAD, Paths, SampledBand, Segment
@@ -252,9 +255,17 @@ class _Files:
         self.dtype = np.dtype({1: "u1", 2: "<u2", 8: "<c8"}[BYTES_OF_FORMATS[receivers.format]])
         self._inputs, self._done = n_input // len(self.names), 0
         self._shape = (n_sample, receivers.channels, n_input)
+        self._files: list[BinaryIO] = []
 
     def __enter__(self) -> _Files:
-        self._files = [open(name + ".partial", "w+b") for name in self.names]  # noqa: SIM115 - closed by __exit__
+        n_sample, n_channel, _ = self._shape
+        counted = self._receivers.order == "groups"  # a number with the inputs of each sample
+        with ExitStack() as opened:
+            for name in self.names:
+                file = opened.enter_context(open(opened.enter_context(whole_file(name)), "rb+"))
+                claim_space(file, n_sample * n_channel * (self._inputs + counted) * self.dtype.itemsize)
+                self._files.append(file)
+            self._opened = opened.pop_all()
         return self
 
     def write(self, codes: np.ndarray) -> None:
@@ -272,15 +283,10 @@ class _Files:
             n_sample, n_channel, n_input = self._shape
             lengths = {"time": n_sample, "channel": n_channel, "input": n_input, "antenna": n_input // 2, "feed": 2}
             shape = tuple(lengths[axis] for axis in axes)
-            whole = np.memmap(self._files[0], self.dtype, "r+" if first else "w+", shape=shape)
+            whole = np.memmap(self._files[0], self.dtype, "r+", shape=shape)
             piece = [slice(first, first + len(codes)) if axis == "time" else slice(None) for axis in axes]
             whole[tuple(piece)] = in_order(codes, axes)
             whole.flush()
 
-    def __exit__(self, kind, *_) -> None:
-        for file, name in zip(self._files, self.names, strict=True):
-            file.close()
-            if kind is None:
-                os.replace(name + ".partial", name)
-            else:
-                os.unlink(name + ".partial")
+    def __exit__(self, *problem) -> None:
+        self._opened.__exit__(*problem)
