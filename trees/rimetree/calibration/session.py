@@ -35,9 +35,10 @@ from .searches.smoothing import width_inside_hz
 from .starts.fewer_directions import BestFit
 from .starts.fits import fit_chunk
 from .starts.made_fits import MadeFits
+from .starts.named_values import tables_of
 from .starts.signs import make_references_positive, turned_in_forest
 from .starts.solved_directions import ChunkSearch
-from .starts.starting_values import StartingSearch, StartingValues, tables_of
+from .starts.starting_values import StartingSearch, StartingValues
 from .terms.conventions import ranks
 from .terms.gauge import reference_antenna, reference_direction
 from .terms.grid import Axis, Chunk

@@ -11,7 +11,7 @@ from patch_sky import patch_sky
 import rimetree as rt
 from rimetree.calibration import SolverOptions
 from rimetree.calibration.session import Session
-from rimetree.calibration.starts.fewer_directions import best_fit
+from rimetree.calibration.starts.fewer_directions import BestFit, best_fit, with_more_starts
 from rimetree.calibration.starts.starting_values import StartingValues
 from rimetree.calibration.terms.kinds import TEC_PHASE_HZ
 from rimetree.cli import cli
@@ -237,8 +237,29 @@ def test_a_fit_that_fewer_directions_make_better_but_not_good_is_in_doubt():
     found = best_fit(lambda without: ended(1000.0 - len(without)), ["a", "b"])
     assert not found.doubtful and found.solved.chi_square[-1] == 1000.0  # a direction less is no better: it is there
 
-    again = best_fit(lambda _: ended(1000.0), ["a", "b"], lambda *_: ended(101.0))
-    assert not again.doubtful and again.solved.chi_square[-1] == 101.0
+
+@pytest.mark.parametrize(
+    ("each", "ends", "doubtful"),
+    [
+        ([5000.0, 3000.0, 1500.0], 1500.0, False),  # it does not fall short any more
+        ([5000.0, 3000.0, 2900.0], 3000.0, True),  # the last one was no better than noise may be
+        ([5000.0, 5500.0], 5000.0, True),
+        ([1500.0], 1500.0, False),
+    ],
+)
+def test_fits_begin_again_as_long_as_they_fall_short_of_what_data_can_be_explained_to(each, ends, doubtful):
+    begun = [ended(chi_square, floor=50.0) for chi_square in each]  # none is poor
+    falls_short = {chi_square: 9.0 if chi_square > 2000.0 else 0.0 for chi_square in each}
+    first, *others = begun
+    found = with_more_starts(
+        BestFit(*first), lambda *_: others.pop(0), lambda _, solved: falls_short[solved.chi_square[-1]]
+    )
+    assert found.solved.chi_square[-1] == ends and found.doubtful == doubtful and not others
+
+
+def test_a_poor_fit_begins_again():
+    found = with_more_starts(BestFit(*ended(1000.0)), lambda *_: ended(101.0), lambda *_: 0.0)
+    assert not found.doubtful and found.solved.chi_square[-1] == 101.0
 
 
 def test_a_fit_of_gains_that_explains_the_data_is_made_once(calibrated, monkeypatch):

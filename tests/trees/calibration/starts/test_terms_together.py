@@ -244,6 +244,24 @@ def test_no_more_than_noise_is_left_or_it_is_told(calibrated, terms, sky, seed, 
     assert report.noise_ratio < 1.012 or set(report.statuses) == {BETTER_MAY_BE}
 
 
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_directions_inside_a_bandpass(calibrated, seed):
+    """Too many unknowns to be searched for together. Searches beside a bandpass that was not yet right had taken wrong
+    turns in some slots, and another search was taken in all slots or in none: 3 to 5 % above the noise, "converged"."""
+    report = calibrated(["B: diag, 1chan", "T: tec, 1slot, per patch"], SKY, seed)
+    assert report.converged == report.solves and not report.flagged
+    assert report.noise_ratio == pytest.approx(1, abs=0.015)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_turns_that_leakages_hide(calibrated, seed):
+    """Crossed hands tell what all antennas have of one feed's delay against the other, and leakages are a large part of
+    these: found some turns off, of which neighbouring channels tell little. Fits had ended 2 to 8 % above the noise."""
+    report = calibrated(["T: tec, 5slots", "D: leakage, 4chans", "K: delay, 5slots"], POLARISED, seed)
+    assert report.converged == report.solves and not report.flagged
+    assert report.noise_ratio == pytest.approx(1, abs=0.01)
+
+
 @pytest.mark.parametrize("seed", [13, 46])
 def test_delays_of_two_feeds_with_a_phase_in_common(calibrated, seed):
     """Each feed had been searched for as if it had a phase of its own: in one slot of a hundred an antenna ended some

@@ -35,7 +35,7 @@ class BaselineFactors:
         self._names = list(dict.fromkeys(names))
         of = np.array([[name == one for one in names] for name in self._names], dtype=float)
         basis = _basis(sums.frequency_hz, intervals, span_rad)
-        shape = len(sums.baselines), sums.product.shape[1], basis.shape[0], 2
+        self._shape = shape = len(sums.baselines), sums.product.shape[1], basis.shape[0], 2
         n = len(self._names), basis.shape[1]
         self._product = np.einsum("gjf,btfes,ks->btgekj", basis, sums.product, of, optimize=True)
         power = np.einsum("ks,btfesu,lu->btfekl", of, sums.power, of, optimize=True)
@@ -48,13 +48,23 @@ class BaselineFactors:
 
     def without(self, absent: Collection[str]) -> tuple[float, int]:
         """(chi-square, how many complex factors) of all directions but some."""
+        left, rank = self._of_cells(absent)
+        return float(left.sum()), int(rank.sum())
+
+    def of_times(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """(chi-square, degrees of freedom) [time] of all directions."""
+        left, rank = self._of_cells(())
+        freedom = 2 * (self._count - rank)
+        return tuple(x.reshape(self._shape).sum(axis=(0, 2, 3)) for x in (left, freedom))
+
+    def _of_cells(self, absent: Collection[str]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         own = [k for k, name in enumerate(self._names) if name not in absent]
         cells, _, polynomials = self._product.shape
         n = len(own) * polynomials
         product = self._product[:, own].reshape(cells, n)
         power = self._power[:, own][:, :, :, own].reshape(cells, n, n)
         found, rank = explained(product, power)
-        return float((self._data - found).sum()), int(rank.sum())
+        return self._data - found, rank
 
     def floor(self, absent: Collection[str]) -> tuple[float, int]:
         """As `Coherence.floor`."""

@@ -28,15 +28,21 @@ def excess(chi_square: float, freedom: int, floor: float) -> float:
     return chi_square / (freedom * (floor if floor > 0 else 1.0)) if freedom > 0 else 0.0
 
 
+def deviations_of(chi_square: float, freedom: int, floor: float, floor_freedom: int) -> float:
+    """By how many standard deviations of noise chi-square is larger than factors of each baseline would leave; 0 where
+    these say nothing."""
+    more = freedom - floor_freedom  # which those factors have
+    if not (floor > 0 and floor_freedom > 0 and more > 0):
+        return 0.0
+    sigma = math.sqrt(2 * more * (1 + more / floor_freedom))
+    return (excess(chi_square, freedom, floor) - 1) * freedom / sigma
+
+
 def is_significant(
     chi_square: float, freedom: int, floor: float, floor_freedom: int, deviations: float = SIGNIFICANT
 ) -> bool:
     """Whether chi-square is larger than factors of each baseline would leave by more than noise can make it."""
-    more = freedom - floor_freedom  # which those factors have
-    if not (floor > 0 and floor_freedom > 0 and more > 0):
-        return False
-    sigma = math.sqrt(2 * more * (1 + more / floor_freedom))
-    return (excess(chi_square, freedom, floor) - 1) * freedom > deviations * sigma
+    return deviations_of(chi_square, freedom, floor, floor_freedom) > deviations
 
 
 def is_good(chi_square: float, freedom: int, floor: float, floor_freedom: int, deviations: float = _SURE) -> bool:

@@ -9,13 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...evaluation.solving import SolveReport
-from ..directions.goodness import POOR, SIGNIFICANT, chi_square_of, excess, freedom_of, is_good, is_significant
+from ..directions.goodness import (
+    POOR,
+    SIGNIFICANT,
+    chi_square_of,
+    deviations_of,
+    excess,
+    freedom_of,
+    is_good,
+    is_significant,
+)
 from .starting_values import StartingValues
 
-_AGAIN = 3  # more starts at most
+_AGAIN = 10  # more starts at most
+_SHORT = 3.0  # standard deviations: by so much it is worth another search
 _HALF_THERE = 0.7  # of a model, beside what is found of the others: less is odd
 _BETTER = 0.97  # chi-square of a fit with a direction less, over that before
 
@@ -40,9 +50,8 @@ class BestFit:
     hidden: tuple[str, ...] = ()
 
 
-def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> BestFit:
-    """The best of the fit to all directions `names` and, where it is poor, of those with fewer and those that begin
-    `again`."""
+def best_fit(fit: Fit, names: Sequence[str]) -> BestFit:
+    """The best of the fit to all directions `names` and, where it is poor, of those with fewer."""
     begin, solved = fit(frozenset())
     without: Collection[str] = frozenset()
     changed = False
@@ -62,14 +71,29 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
         if not _chi_square(least[1]) < _BETTER * _chi_square(solved) and not _is_less(begin, least[1], solved):
             break
         (begin, solved), without, changed = least, {*without, name}, True
-    for _ in range(_AGAIN if names and again is not None else 0):
-        if solved is None or begin.lowest or _excess(begin, solved) <= POOR:
-            break
-        other = again(begin, solved)
-        if not _chi_square(other[1]) < _BETTER * _chi_square(solved):
-            break
-        (begin, solved), changed = other, True
     return BestFit(begin, solved, changed and solved is not None and _excess(begin, solved) > POOR)
+
+
+def with_more_starts(
+    found: BestFit, again: Again, falls_short: Callable[[StartingValues, SolveReport], float]
+) -> BestFit:
+    """The best of a fit and of those that begin `again` where the last one has ended, as long as that is poor, or falls
+    short of what data can be explained to."""
+    for left in reversed(range(_AGAIN + 1)):
+        begin, solved = found.begin, found.solved
+        if solved is None or begin.lowest:
+            break
+        poor = _excess(begin, solved) > POOR
+        short = 0.0 if poor else falls_short(begin, solved)
+        if not (poor or short > _SHORT):
+            break
+        other = again(begin, solved) if left else (begin, solved)
+        noise = chi_square_of(solved) / max(1, freedom_of(solved))
+        enough = (1 - _BETTER) * chi_square_of(solved) if poor else SIGNIFICANT**2 * noise
+        if not chi_square_of(solved) - _chi_square(other[1]) > enough:
+            return replace(found, doubtful=found.doubtful or short > SIGNIFICANT)
+        found = BestFit(*other, doubtful=_excess(*other) > POOR)
+    return found
 
 
 def is_explained(found: BestFit, deviations: float | None = None, *, by_weights: bool = True) -> bool:
@@ -81,8 +105,16 @@ def is_explained(found: BestFit, deviations: float | None = None, *, by_weights:
     where = _chi_square(found.solved), freedom, begin.floor, begin.floor_freedom
     if deviations is None:
         return is_good(*where)
-    more = 0.0 if begin.floor > 0 or not by_weights else (_excess(begin, found.solved) - 1) * math.sqrt(freedom / 2)
-    return more <= deviations and is_good(*where, deviations)
+    return by_how_much(found, by_weights=by_weights) <= deviations and is_good(*where, deviations)
+
+
+def by_how_much(found: BestFit, *, by_weights: bool = True) -> float:
+    """By how many standard deviations of noise a fit leaves more than data or, where these do not say how large noise
+    is, weights say (`by_weights`, else 0)."""
+    begin, freedom = found.begin, freedom_of(found.solved)
+    if begin.floor > 0:
+        return deviations_of(_chi_square(found.solved), freedom, begin.floor, begin.floor_freedom)
+    return (_excess(begin, found.solved) - 1) * math.sqrt(freedom / 2) if by_weights else 0.0
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:

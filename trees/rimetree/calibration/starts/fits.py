@@ -13,18 +13,20 @@ from ...evaluation.solving import SolveReport
 from ..data.likeness import Likeness
 from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
 from ..terms.gauge import told_by_terms
-from .fewer_directions import BestFit, best_fit, is_explained
+from .fewer_directions import BestFit, best_fit, by_how_much, is_explained, with_more_starts
 from .gain_signal import without_noise
 from .hidden_directions import hidden
+from .named_values import tables_of
+from .searched_again import SearchAgain
 from .solved_directions import ChunkSearch
-from .starting_values import Run, StartingValues, tables_of
+from .starting_values import Run, StartingValues
 
 #: How alike what a fit leaves is, of neighbours along each axis.
 Alike = Callable[[SolveReport | None], Sequence[Likeness]]
 
 #: Standard deviations of noise in one of many solves of terms of the whole sky.
-_MANY_SOLVES = 4.0
-_MOST_TURNS, _MOST_INTERVALS = 3, 12  # of a Faraday rotation; of which each is turned by itself
+_MANY_SOLVES, _TOGETHER = 4.0, 4.5  # one that says so, the root of the sum of all squares
+_MOST_TURNS, _MOST_INTERVALS = 8, 12  # of a term; of which each is turned by itself
 
 
 def fit_chunk(one: ChunkSearch, run: Run, alike: Alike) -> BestFit:
@@ -37,25 +39,33 @@ def fit_chunk(one: ChunkSearch, run: Run, alike: Alike) -> BestFit:
         return begin, run(begin, None) if begin.solved is None else begin.solved
 
     def again(before: StartingValues, solved: SolveReport) -> tuple[StartingValues, SolveReport | None]:
-        begin = one.search.begin_again(*where, before, solved)
+        begin = searched.begin(before, solved)
         return begin, run(begin, None)
 
     names = () if begun else list(one.tree.presence)
-    found = best_fit(fit, names, again if one.search.in_two_steps else None)
+    found = best_fit(fit, names)
+    if one.search.in_two_steps and names:
+        searched = SearchAgain(one, one.search.of_directions)
+        found = with_more_starts(found, again, searched.falls_short)
     found = without_noise(one, found, fit)
     # The search knows averages only: the fit itself may explain all that there is.
     deviations = None if names else _MANY_SOLVES
 
     def explains(found: BestFit) -> bool:
-        noise = all(own.deviations <= _MANY_SOLVES for own in alike(found.solved))
-        return noise and is_explained(found, deviations)
+        if not is_explained(found, deviations):
+            return False
+        each = [own.deviations for own in alike(found.solved)]
+        each += [] if deviations is None else [by_how_much(found)]
+        # Each says it by itself: what is little of one is not of all.
+        return max(each, default=0.0) <= _MANY_SOLVES and math.hypot(*(max(0.0, own) for own in each)) <= _TOGETHER
 
     # Outliers are in all that a robust fit is compared with but in how alike neighbours are.
     enough = explains if one.options.solver.robust_dof > 0 else functools.partial(is_explained, deviations=deviations)
+    turns = [] if begun or names else _hidden_turns(one)
+    for of_term in turns:
+        if not explains(found):
+            found = _other_turns(one, found, of_term, run)
     explained = enough(found)
-    if not (explained or begun or names):
-        found = _other_turns(one, found, _hidden_turns(one), run)
-        explained = enough(found)
     told = _told(one)
     if told and not begun and found.solved is not None and not explained:
         found = _released(found, told, run)
@@ -76,18 +86,23 @@ def _from_unit_matrices(found: BestFit, run: Run) -> BestFit:
     return replace(found, begin=begin, solved=solved)
 
 
-def _hidden_turns(one: ChunkSearch) -> dict[str, float]:
-    """{Parm: what turns the polarisation that an antenna sees once more}, as of `WholeSkySearch.hidden_turns`; where
-    the sky is not polarised, what turns antennas by a quarter, as amplitudes of both feeds may be exchanged."""
-    steps = one.search.hidden_turns
-    own = [parm for parm in one.tree.parameters if parm.term in steps and not parm.fixed]
-    part = 0.5 if any(parm.referred for parm in own) else 1.0
-    return {parm.node: part * steps[parm.term] for parm in own}
+def _hidden_turns(one: ChunkSearch) -> list[dict[str, float]]:
+    """Of each term {Parm: what turns an antenna's last feed once more}, as of `WholeSkySearch.hidden_turns`; of a
+    Faraday rotation where the sky is not polarised, what turns antennas by a quarter, as amplitudes of both feeds may
+    be exchanged."""
+    steps, found = one.search.hidden_turns, []
+    for term in one.terms:
+        last = len(term.elements) - 1
+        parms = [p for p in one.tree.parameters if p.term == term.name and p.element == last and not p.fixed]
+        referred = any(parm.referred for parm in parms)
+        if term.name in steps and not (referred and last):  # of two feeds: data do not tell the one of the reference
+            found.append({parm.node: (0.5 if referred else 1.0) * steps[term.name] for parm in parms})
+    return found
 
 
 def _other_turns(one: ChunkSearch, found: BestFit, turns: Mapping[str, float], run: Run) -> BestFit:
     """The fit from where the polarisation is turned once more, or less, in all intervals or in one of them, if that
-    ends much lower. `turns`: as of `_hidden_turns`."""
+    ends much lower. `turns`: as of `_hidden_turns`, of one term."""
     own = {parm.node: parm for parm in one.tree.parameters if parm.node in turns}
     if found.solved is None or not own:
         return found

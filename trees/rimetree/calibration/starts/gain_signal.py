@@ -21,8 +21,8 @@ from ..plan.solve_trees import SolveTree
 from ..searches.interval_search import SEARCHED
 from ..terms.terms import Term
 from .fewer_directions import BestFit, Fit
+from .named_values import tables_of
 from .solved_directions import Cells, ChunkSearch, SolvedDirections, Tables
-from .starting_values import tables_of
 
 _CLEAR = 25.0  # squares of gains over those of their errors: noise alone has about 4, full matrices up to 20
 _LITTLE = 0.1  # that a direction has of the data, over that which has most

@@ -41,7 +41,7 @@ def hidden(one: ChunkSearch, found: BestFit) -> tuple[str, ...]:
         brightest = max(size, key=lambda name: size[name], default=None)
         if brightest is None or not size[brightest] > 0:
             continue
-        own = _scale(one, directions) ** 2 * size[brightest]
+        own = directions.scale**2 * size[brightest]
         if is_hidden(own / noise, _of_noise(one, directions, brightest)):  # as where there is noise alone
             continue
         found_of_model = own / directions.power(brightest).sum()
@@ -104,12 +104,6 @@ def _unlike(vectors, directions: SolvedDirections, cells: NDArray[np.intp], *, s
         gram = gram.reshape(len(like), -1)
         total += own[:, 0, 0].real.sum() - like @ np.linalg.lstsq(gram, like, rcond=1e-9)[0]
     return max(0.0, float(total))
-
-
-def _scale(one: ChunkSearch, directions: SolvedDirections) -> float:
-    """Data over model, where no term has it."""
-    table = None if one.tree.scale is None else directions.tables.get(one.tree.scale.name)
-    return 1.0 if table is None else float(abs(table["value"]).mean())
 
 
 def _of_noise(one: ChunkSearch, directions: SolvedDirections, name: str) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...evaluation.solving import SolvedParm
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
 
@@ -44,3 +45,11 @@ def _part(part: str, values: NDArray) -> NDArray[np.float64]:
     if not np.iscomplexobj(values):
         return values
     return {"re": np.real, "im": np.imag, "amplitude": np.abs, "phase": np.angle}[part](values)
+
+
+def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
+    """Arrays [time, freq] of a Parm with one coefficient per solution tile."""
+    return {
+        key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
+        for key in ("value", "sigma", "cross", "flag")
+    }

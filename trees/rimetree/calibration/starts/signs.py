@@ -10,7 +10,7 @@ from ...evaluation.solving import SolveReport
 from ...forest import Forest
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
-from .starting_values import tables_of
+from .named_values import tables_of
 
 
 def make_references_positive(

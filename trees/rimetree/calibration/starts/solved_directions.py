@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from ..searches.diagonal_gains import diagonals, on_baselines
 from ..terms.grid import Chunk
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
-from .starting_values import StartingSearch, tables_of
+from .named_values import tables_of
+from .starting_values import StartingSearch
 
 #: The solution interval of each bin, in time and in frequency.
 Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -58,7 +59,7 @@ class SolvedDirections:
         if inside is None:
             return None
         sums, bins = inside[0].of_parallel_hands(), inside[2]
-        cells = {term.name: one.search.cells(term, one.chunk, bins, sums) for term in terms}
+        cells = {term.name: one.search.intervals.cells(term, one.chunk, bins, sums) for term in terms}
         own = [term for term in terms if term.per == per]
         return cls(one.tree, own, sums, cells, [part.directions[per] for part in one.search.parts], tables)
 
@@ -86,6 +87,26 @@ class SolvedDirections:
         for term in self.terms_of(name):
             gains = gains * diagonals(self.tree.parameters, term, name, known, self.sums, self.cells[term.name])
         return on_baselines(gains, self.sums)
+
+    def left(self, absent: Collection[str]) -> NDArray[np.float64]:
+        """[time, freq]: chi-square of each bin that is left of parallel hands, if some directions are not there."""
+        factors = {name: 0.0 if name in absent else self.scale * self.seen(name) for name in dict.fromkeys(self.parts)}
+        seen = np.stack([factors[name] + np.zeros(self.sums.data.shape, complex) for name in self.parts], axis=-1)
+        fit = (np.conj(seen) * self.sums.product).sum(axis=-1).real
+        square = np.einsum("...k,...kl,...l->...", np.conj(seen), self.sums.power, seen, optimize=True).real
+        return (self.sums.data - 2 * fit + square).sum(axis=(0, 3))
+
+    def of_some(self, most: int) -> SolvedDirections:
+        """The same of so many baselines at most, or of one."""
+        each = slice(None, None, -(-len(self.sums.baselines) // max(1, most)))
+        arrays = {name: getattr(self.sums, name)[each] for name in ("baselines", "product", "power", "data", "count")}
+        return replace(self, sums=replace(self.sums, **arrays))
+
+    @property
+    def scale(self) -> float:
+        """Data over model, where no term has it."""
+        table = None if self.tree.scale is None else self.tables.get(self.tree.scale.name)
+        return 1.0 if table is None else float(abs(table["value"]).mean())
 
     def terms_of(self, name: str) -> list[Term]:
         return [term for term in self.terms if name in self.tree.directions[term.name]]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.solving import SolvedParm, SolveReport
+from ...evaluation.solving import SolveReport
 from ...ms import OpenSet, Tiles
 from ..data.coherence import Coherence, CoherenceBins, Factors
 from ..data.hands import Hands
@@ -35,7 +35,7 @@ from ..searches.search_sums import SearchSums, inside
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term, has_amplitude
-from .named_values import by_direction, named
+from .named_values import by_direction, named, tables_of
 from .whole_sky import WholeSkySearch
 
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
@@ -109,6 +109,7 @@ class StartingSearch:
         #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
         self.known: Mapping[str, NDArray[np.float64] | float] = {}
         self._joint = JointStarts(tree, terms, names, scaled=self._scaled, circular=self._circular)
+        self._joint_inside = JointStarts(tree, each, names, scaled=self._scaled)
         self.wanted = bool(self._whole.terms or self._scaled or (self._each and not self.in_two_steps))
 
     @property
@@ -121,13 +122,19 @@ class StartingSearch:
         """Whether directions are searched for once terms of the whole sky are known."""
         return bool(self._each and self._around)
 
+    @property
+    def of_directions(self) -> Term | None:
+        """The term by which directions are searched for, if there is one."""
+        return next(iter(self._each), None)
+
     def take_tiles(self, tiles: Tiles | None) -> None:
         """Data of the next chunk, with model columns, that are in memory; None: they are to be read."""
         self._sums.tiles = tiles
 
-    def cells(self, term: Term, chunk: Chunk, bins: CoherenceBins, sums: Coherence) -> tuple[NDArray, NDArray]:
-        """The solution interval of a term that each bin is in, in time and in frequency."""
-        return self._intervals.cells(term, chunk, bins, sums)
+    @property
+    def intervals(self) -> IntervalSearch:
+        """The search for values of one term, with the reference of the chunk that was looked at last."""
+        return self._intervals
 
     def release(self) -> None:
         """Lets go of the data and models that were looked at."""
@@ -208,7 +215,7 @@ class StartingSearch:
         for one in self._tree.parameters:
             if one.node in self.known and one.term in shapes and not self._each:
                 known[one.node] = np.broadcast_to(self.known[one.node], shapes[one.term])
-        joint = None if sums is None else self._jointly_found(sums, chunk, bins, without, known)
+        joint = None if sums is None else self._jointly_found(self._joint, sums, chunk, bins, without, known)
         if joint is None:
             return None
         lowest = not (joint.found_once or self._in_doubt)  # parallel hands do not tell all that is in doubt
@@ -221,26 +228,22 @@ class StartingSearch:
         values, scale = {**joint.values, **found.values}, found.scale if self._scaled else None
         return replace(found, values=values, scale=scale, lowest=lowest)
 
-    def _jointly_found(self, sums: Coherence, chunk: Chunk, bins, without, known) -> JointStart | None:
-        cells = {term.name: self._intervals.cells(term, chunk, bins, sums) for term in self._terms}
-        shapes = self._shapes(chunk)
+    def together_inside(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins, without, known) -> JointStart | None:
+        """All directions at once, on sums inside terms of the whole sky; `known`: from where that is begun."""
+        if not (self._joint_inside.possible and self._joint_inside.few(self._shapes(chunk), without)):
+            return None
+        return self._jointly_found(self._joint_inside, sums, chunk, bins, without, known)
+
+    def _jointly_found(self, joint: JointStarts, sums: Coherence, chunk: Chunk, bins, without, known):
+        cells = {term.name: self._intervals.cells(term, chunk, bins, sums) for term in joint.terms}
+        shapes = {name: shape for name, shape in self._shapes(chunk).items() if name in cells}
         reference = sums.antennas[self._intervals.reference]
-        return self._joint.find(sums, cells, shapes, reference, without, known)
+        return joint.find(sums, cells, shapes, reference, without, known)
 
     def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
         """(times, frequencies) of the solutions of each term."""
         frequencies = self._plan.frequencies
         return {t.name: (len(chunk.times[t.name].centre), len(frequencies[t.name].centre)) for t in self._terms}
-
-    def begin_again(
-        self, chunk: Chunk, reference: int, options: CalibrationOptions, before: StartingValues, solved: SolveReport
-    ) -> StartingValues:
-        """Where another fit begins that knows what a first one, which began at `before`, says of the whole sky."""
-        whole = {one.node for one in self._tree.parameters if one.direction is None}
-        known = {name: tables_of(parm)["value"] for name, parm in solved.parms.items() if name in whole}
-        found = self.run_directions(chunk, reference, options, known, before.absent)
-        values = {**before.values, **known, **found.values}
-        return replace(found, values=values, scale=before.scale, lowest=before.lowest)
 
     def run(
         self, chunk: Chunk, reference: int, options: CalibrationOptions, without: Collection[str] = ()
@@ -361,7 +364,8 @@ class StartingSearch:
         of_bins = (lambda x: self._intervals.free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
         found.run(search, phasors, of_bins if term.kind.name in ALONG_FREQUENCY else None)
         if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
-            parts, cells = [part.directions[term.per] for part in self._parts], self.cells(term, chunk, bins, sums)
+            parts = [part.directions[term.per] for part in self._parts]
+            cells = self._intervals.cells(term, chunk, bins, sums)
             found.take(better_phases(sums, cells, parts, found, self._intervals.reference), search, phasors)
         # Once: without some directions there is less freedom, and the search tries that itself.
         begun = len(found.values) > 1 and not found.without
@@ -370,7 +374,7 @@ class StartingSearch:
         known = {}
         for name, own in found.values.items():
             known |= self._named(term, name, own)
-        joint = self._jointly_found(sums, chunk, bins, found.without, known)
+        joint = self._jointly_found(self._joint, sums, chunk, bins, found.without, known)
         if joint is not None and joint.good:
             found.adopt(self._jointly(term, chunk, sums, joint), joint.scales, phasors)
         elif joint is not None:
@@ -385,14 +389,6 @@ class StartingSearch:
 
     def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
         return named(self._tree.parameters, term, direction, values, list(self._plan.group.antennas))
-
-
-def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
-    """Arrays [time, freq] of a Parm with one coefficient per solution tile."""
-    return {
-        key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
-        for key in ("value", "sigma", "cross", "flag")
-    }
 
 
 def _is_good(solved: SolveReport, sums: Coherence) -> bool:

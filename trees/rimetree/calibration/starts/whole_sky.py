@@ -36,7 +36,8 @@ class WholeSkySearch:
     def __init__(self, plan: GroupPlan, terms: Sequence[Term]):
         self._every = list(terms)
         self._faraday_rate = float(phase_rate("rotationmeasure", np.array(plan.group.frequency_hz)).mean())
-        whole = [term for term in terms if term.per is None]
+        self._middle_hz = float(np.mean(plan.group.frequency_hz))
+        self._whole = whole = [term for term in terms if term.per is None]
         turning = [term for term in whole if "phase" in term.kind.quantities and term.kind.name != "leakage"]
         of_antennas = [term for term in turning if term.kind.name != "crosshand"]
         #: Whether antennas may have any phase beside a delay; and whether their feeds may have any against each other.
@@ -106,12 +107,16 @@ class WholeSkySearch:
 
     @property
     def hidden_turns(self) -> dict[str, float]:
-        """{name of a Faraday rotation: what turns the polarisation once more (rad/m^2)}, where what all antennas have
-        of it may be found a turn off: by circular hands, in which amplitudes of each linear feed look like
-        polarisation."""
+        """{name of a term: what turns its last feed once more against the other}, where what all antennas have of it
+        may be found a turn off: of a Faraday rotation (rad/m^2) by circular hands, in which amplitudes of each linear
+        feed look like polarisation; of delays of both feeds (s) by crossed hands, of which leakages are a large
+        part."""
         apart = any(term.kind.name == "amplitude" and len(term.elements) == 2 for term in self._every)
         own = self._rotation if apart and self.by_circular_hands else []
-        return {term.name: math.pi / self._faraday_rate for term in own if term.kind.name == "faraday"}
+        turns = {term.name: math.pi / self._faraday_rate for term in own if term.kind.name == "faraday"}
+        mixed = self._all_hands and any(term.kind.name in ("full", "leakage") for term in self._every)
+        delays = [term for term in self._whole if term.kind.name == "delay" and len(term.elements) == 2 and mixed]
+        return turns | {term.name: 1 / self._middle_hz for term in delays}
 
     @property
     def hands(self) -> Hands:
