@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 import astropy.units as u
 import numpy as np
 import pytest
+from beam_cubes import write_cubes
 
 import rimetree as rt
 from rimetree import calibration, ms, sky, telescopes
@@ -163,6 +164,14 @@ def calls(tmp_path_factory):
         ),
         "sky.SkyModel": (sky.SkyModel, {"sources": model.sources}),
         "sky.SkyModel.seen_through": (model.seen_through, {"beam": rt.Beam("gaussian", 0.01, 1e9)}),
+        "BeamPattern": (
+            rt.BeamPattern.read,
+            {
+                "files": write_cubes(folder, np.ones((2, 2, 2, 4)), *[np.array([1.0, 2.0])] * 3),
+                "pointing_rad": (0.3, -0.5),
+                "site_m": (5109270.0, 2006780.0, -3239050.0),
+            },
+        ),
         "Beam": (
             rt.Beam,
             {"profile": "airy", "width_rad": 0.01, "ref_freq_hz": 1e9, "blockage": 0.1, "pointing_rad": (0.3, -0.5)},

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from . import nodes as rt
 from ._core import Error
 from .arguments import checked
-from .beams import beams_text, kinds_of, voltage_nodes
+from .beams import Beam, beams_text, jones_nodes, kinds_of, mean_power, voltages
+from .beams.array import require_feed
 from .evaluation.cells import Cells
 from .forest import Forest
 from .sky import SkyModel
@@ -24,31 +25,36 @@ from .writing.scope import NodeDef, NodeScope, NodeStub
 class SkyNodes:
     """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (in the (l, m) plane, radians; [S,4]
     with the number of the profile where not all are of the first one; None if all are points). `voltages`: where beams
-    of antennas differ, that of each [S]; else the brightness is as seen."""
+    of antennas differ, that of each, [S] or [S,2,2], and `conjugates` their conjugate transposes; else the brightness
+    is as seen."""
 
     lmn: NodeStub
     brightness: NodeStub
     shape: NodeStub | None
     n_source: int
     voltages: tuple[NodeStub, ...] = ()
+    conjugates: tuple[NodeStub, ...] = ()
 
     def psv(self, p: int | Index, q: int | Index, uvw: NodeStub) -> NodeDef:
         """The sky's visibilities on the baseline, or baselines, of antennas p and q."""
         return rt.PSV(self.lmn, self.brightness, uvw, self.shape, *self.terms(p, q))
 
     def terms(self, p: int | Index, q: int | Index) -> tuple:
-        """Terms [S] that stand around the brightness: the beams of antennas p and q, where beams differ."""
-        return (self.voltage(p), self.voltage(q)) if self.voltages else ()
+        """Terms that stand around the brightness, left and right: the beams of antennas p and q, where beams differ."""
+        return (self._of(p, self.voltages), self._of(q, self.conjugates)) if self.voltages else ()
 
     def voltage(self, antenna: int | Index) -> NodeStub | Indexed:
         """That of an antenna, or of those that an index stands for. Raises `Error` for one that was given no beam."""
+        return self._of(antenna, self.voltages)
+
+    def _of(self, antenna: int | Index, nodes: tuple[NodeStub, ...]) -> NodeStub | Indexed:
         numbers = antenna.values if isinstance(antenna, Index) else [antenna]
         if beyond := [number for number in numbers if not 0 <= number < len(self.voltages)]:
             raise Error(
                 f"antenna {beyond[0]} has no beam: the sky is seen through {len(self.voltages)}, those of antennas "
                 "from 0 on"
             )
-        found = [self.voltages[number] for number in numbers]
+        found = [nodes[number] for number in numbers]
         return antenna.of(found) if isinstance(antenna, Index) else found[0]
 
 
@@ -80,14 +86,20 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
         )
     brightness = rt.Stokes(stokes, feed=feed)
     kinds, of_antenna = ([], []) if sky.beam is None else kinds_of(sky.beam)
-    voltages = voltage_nodes(ns, kinds, ns.radec, ns.lmn)
+    require_feed(kinds, feed)
+    terms = jones_nodes(ns, kinds, len(sky), ns.radec, ns.radec_0, ns.lmn)
     if kinds and not of_antenna:
-        brightness = rt.MatrixMultiply(rt.Sqr(voltages[0]), brightness)
+        brightness = _seen(ns, brightness, terms[0], isinstance(kinds[0], Beam))
     ns.brightness << brightness
+    conjugates = []
+    if of_antenna:
+        real = all(isinstance(kind, Beam) for kind in kinds)
+        conjugates = terms if real else [ns.voltageH(k) << rt.ConjTranspose(term) for k, term in enumerate(terms)]
     shape = None
     if sky.shape_rad.any():
         shape = ns.shape << rt.Constant(sky.shapes_in_plane(phase_centre_rad))
-    return SkyNodes(ns.lmn, ns.brightness, shape, len(sky), tuple(voltages[k] for k in of_antenna))
+    of = [tuple(nodes[k] for k in of_antenna) for nodes in (terms, conjugates)]
+    return SkyNodes(ns.lmn, ns.brightness, shape, len(sky), *of)
 
 
 def stokes_at(
@@ -104,30 +116,15 @@ def stokes_at(
     cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0])
     found = Forest(ns).evaluate(ns["stokes" if "stokes" in written else "stokes_0"], cells)[:, :, 0]
     if sky.beam is not None:
-        found = found * _mean_power(voltages_at(sky, frequency_hz, phase_centre_rad))[:, None]
+        found = found * mean_power(voltages_at(sky, frequency_hz, phase_centre_rad))[:, None]
     return np.broadcast_to(found, (*found.shape[:2], len(frequency_hz)))
 
 
 def voltages_at(sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float]) -> NDArray[np.float64]:
-    """[antenna,source,freq] what the beams of antennas do to signals of a sky model's sources; [1,source,freq] where
-    one beam is that of all."""
+    """[antenna,source,freq] what the beams of antennas leave of the amplitude of a sky model's sources;
+    [1,source,freq] where one beam is that of all. As `beams.voltages`."""
     kinds, of_antenna = kinds_of(sky.beam)
-    ns = NodeScope()
-    ns.radec << rt.Constant(sky.radec_rad)
-    ns.lmn << rt.LMN(ns.radec, rt.Constant(phase_centre_rad))
-    voltages = voltage_nodes(ns, kinds, ns.radec, ns.lmn)
-    cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0])
-    found = Forest(ns).results(voltages, cells)
-    shape = (len(sky), len(frequency_hz))
-    return np.stack([np.broadcast_to(one.value[:, 0], shape) for one in found])[of_antenna or [0]]
-
-
-def _mean_power(voltage: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[source,freq] mean over all pairs of antennas of the product of their voltages [antenna,source,freq]."""
-    n = len(voltage)
-    if n == 1:
-        return voltage[0] ** 2
-    return (voltage.sum(axis=0) ** 2 - (voltage**2).sum(axis=0)) / (n * (n - 1))
+    return voltages(kinds, sky.radec_rad, phase_centre_rad, frequency_hz)[of_antenna or [0]]
 
 
 def stokes_i_at(
@@ -159,6 +156,14 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
     centres = {group.field_id: group.phase_centre_rad for group in groups}
     seen = [f"{stokes_i_at(sky, middle_hz, centre).sum():.6g}" for centre in centres.values()]
     return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through {beams_text(sky.beam)}"
+
+
+def _seen(ns: NodeScope, brightness, term, is_real: bool) -> NodeDef:
+    """The brightness of a sky that all antennas see through one beam."""
+    if is_real:
+        return rt.MatrixMultiply(rt.Sqr(term), brightness)
+    seen = ns.corrupted << rt.MatrixMultiply(term, brightness, rt.ConjTranspose(term))
+    return 0.5 * (seen + rt.ConjTranspose(seen))  # Hermitian to the last bit: half as much to sum up
 
 
 @checked
@@ -214,6 +219,18 @@ def psv_tree(
     return sink_nodes(ns, baselines, column=column)
 
 
+def _terms_of_sources(ns: NodeScope, seen: SkyNodes, baselines, p, q, s, sources) -> tuple[list, list]:
+    """Left and right of the brightness of a source: the beams of both antennas, where they differ."""
+    if not seen.voltages:
+        return [], []
+    a = each(sorted({antenna for pair in baselines for antenna in pair}))
+    rest = [-1, -1] if seen.conjugates != seen.voltages else []
+    index = s.of([[i, *rest] for i in sources])
+    ns.voltage_of(a, s) << rt.Selector(seen.voltage(a), index=index)
+    ns.voltageH_of(a, s) << rt.ConjTranspose(ns.voltage_of(a, s))
+    return [ns.voltage_of(p, s)], [ns.voltageH_of(q, s)]
+
+
 @checked
 def many_node_tree(
     ns: NodeScope,
@@ -243,11 +260,8 @@ def many_node_tree(
         if extended:
             ns.shape(s) << rt.Selector(seen.shape, index=s.of([[i, -1] for i in sources]))
             factors.append(ns.taper(p, q, s) << rt.SourceShape(ns.shape(s), ns.uvw(p, q)))
-        if seen.voltages:
-            a = each(sorted({antenna for pair in baselines for antenna in pair}))
-            ns.voltage_of(a, s) << rt.Selector(seen.voltage(a), index=s.of([[i] for i in sources]))
-            factors += [ns.voltage_of(p, s), ns.voltage_of(q, s)]
-        ns.V(p, q, s) << rt.MatrixMultiply(*factors, ns.brightness(s))
+        left, right = _terms_of_sources(ns, seen, baselines, p, q, s, sources)
+        ns.V(p, q, s) << rt.MatrixMultiply(*factors, *left, ns.brightness(s), *right)
     for a, b in baselines:
         model = (
             rt.Add(*(ns.V(a, b, i) for i in range(len(sky)))) if len(sky) else rt.Constant(np.zeros((2, 2), complex))

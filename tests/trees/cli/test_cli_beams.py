@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from beam_cubes import some_pattern, write_cubes
 from conftest import CENTRE
 from direction_cosines import direction_cosines
 from scipy.special import j1
@@ -232,3 +233,42 @@ def test_voltages_are_of_what_the_beam_lets_through(command, tmp_path, sky_file)
         said = command("make-voltages", tmp_path / f"v{len(beam)}.dat", *options, *beam).output
         scale.append(float(said.split("1 Jy is ")[1].split()[0]))
     assert scale[1] > 1.1 * scale[0]  # the same power of numbers for less flux
+
+
+def test_patterns_from_files_turn_with_the_mounts(command, kat7, sky_file, tmp_path):
+    """The same as in Python, at each time; through the solver as well."""
+    grid, cube_hz = np.linspace(-0.05, 0.05, 41), np.linspace(1.3e9, 1.5e9, 3)
+    files = write_cubes(tmp_path, some_pattern(cube_hz, grid, grid), cube_hz, grid, grid)
+    beam = ("--sky", sky_file, "--beam", files)
+    said = command("simulate", kat7, *beam, "--column", "DATA", "--no-smearing").output
+    assert "Jy through the pattern beam_$(corr)_$(reim).fits" in said and "was not given" not in said
+    (group,) = rt.ms.groups(kat7)
+    antennas = rt.ms.inspect(kat7)["antennas"]
+    site_m = np.mean([antenna["position_m"] for antenna in antennas], axis=0)
+    sky = rt.sky.read(sky_file).seen_through(rt.BeamPattern.read(files, site_m=site_m))
+    ns = rt.NodeScope()
+    rt.psv_tree(ns, sky, group.phase_centre_rad, group.baselines, smearing=False, column="PYTHON")
+    rt.Forest(ns).run(kat7)
+    found = read(kat7, "DATA")
+    np.testing.assert_allclose(found, read(kat7, "PYTHON"), rtol=0, atol=1e-6)
+    command("simulate", kat7, *beam, "--column", "OTHER", "--no-smearing", "--many-node")
+    np.testing.assert_allclose(read(kat7, "OTHER"), found, rtol=0, atol=1e-6)
+    sol = tmp_path / "sol.h5"
+    command("calibrate", kat7, *beam, "--no-smearing", "--term", "G: diag", "--out", sol)
+    gains = rt.calibration.read_h5parm(sol)[0].terms[0]
+    assert np.nanmax(np.abs(gains.value["amplitude"] - 1)) < 1e-5
+    # Some antennas may have dishes.
+    said = command("simulate", kat7, "--sky", sky_file, "--beam", f"ANT-[0-2]={files}", "--beam", "airy").output
+    assert "beams: 3 x pattern beam_$(corr)_$(reim).fits (" in said and "), 4 x airy beam of a dish of 12 m" in said
+
+
+def test_patterns_that_do_not_fit_the_data(command, kat7, sky_file, tmp_path):
+    grid, cube_hz = np.linspace(-0.05, 0.05, 11), np.linspace(1.0e9, 1.1e9, 3)
+    files = write_cubes(tmp_path, some_pattern(cube_hz, grid, grid), cube_hz, grid, grid)
+    said = command("simulate", kat7, "--sky", sky_file, "--beam", files).output
+    assert "was not given at" in said
+    files = write_cubes(tmp_path, some_pattern(cube_hz, grid, grid), cube_hz, grid, grid, feed="circular", name="c")
+    said = command("simulate", kat7, "--sky", sky_file, "--beam", files, code=1).output
+    assert "is the pattern of circular feeds, but the visibilities are of linear ones" in said
+    said = command("simulate", kat7, "--sky", sky_file, "--beam", f"{tmp_path}/none_$(corr)_$(reim).fits", code=2)
+    assert "there is no file" in said.output

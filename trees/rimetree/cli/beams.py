@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from .errors import Failed
+from .output import log
 from .quantities import ANGLE, DEC, FREQUENCY, LENGTH, RA
 
 if TYPE_CHECKING:
-    from rimetree import Beam
+    from rimetree import Beam, BeamPattern
     from rimetree.sky import SkyModel
 
 _EXPECTED = {
@@ -24,11 +25,13 @@ _EXPECTED = {
 
 @dataclass(frozen=True)
 class Dish:
-    """An antenna of a set or telescope; `used`: whether there are data of it."""
+    """An antenna of a set or telescope; `used`: whether there are data of it; `site_m`: where the array's middle is
+    (ITRF), for mounts that turn on the sky."""
 
     name: str
     diameter_m: float
     used: bool = True
+    site_m: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,14 @@ class AskedBeam:
     dishes that there are."""
 
     antennas: tuple[str, ...]
-    beam: Beam | None
+    beam: Beam | BeamPattern | None
 
-    def of(self, dish: Dish) -> Beam:
+    def of(self, dish: Dish) -> Beam | BeamPattern:
         """The beam of a dish. Raises `Failed` where it has no diameter and no beam was given."""
-        from rimetree import Beam
+        from rimetree import Beam, BeamPattern
 
+        if isinstance(self.beam, BeamPattern):
+            return replace(self.beam, site_m=dish.site_m)
         if self.beam is not None:
             return self.beam
         if not dish.diameter_m > 0:
@@ -61,19 +66,29 @@ class BeamType(click.ParamType):
     def convert(self, value, param, ctx) -> AskedBeam:
         if isinstance(value, AskedBeam):
             return value
-        names, equals, beam = value.rpartition("=")
+        names, equals, beam = value.partition("=")
+        if not equals:
+            names, beam = "", value
         antennas = tuple(name.strip() for name in names.split(",") if name.strip())
         if equals and not antennas:
             self.fail(f"{value!r}: expected antennas before =, e.g. 'CM*=airy: 7m'")
         return AskedBeam(antennas, self._beam(value, beam, param, ctx))
 
-    def _beam(self, value: str, text: str, param, ctx) -> Beam | None:
-        from rimetree import Beam, Error
+    def _beam(self, value: str, text: str, param, ctx) -> Beam | BeamPattern | None:
+        from rimetree import Beam, BeamPattern, Error
 
+        if "$(" in text:
+            try:
+                return BeamPattern.read(text.strip())
+            except Error as problem:
+                self.fail(str(problem))
         kind, colon, rest = (part.strip() for part in text.partition(":"))
         kind, given = kind.lower(), [part.strip() for part in rest.split(",")] if rest else []
         if kind not in _EXPECTED:
-            self.fail(f"{value!r}: there is no beam {kind!r}; there are {', '.join(_EXPECTED)}")
+            self.fail(
+                f"{value!r}: there is no beam {kind!r}; there are {', '.join(_EXPECTED)}, and files of names with "
+                "$(corr) and $(reim)"
+            )
         if kind == "airy" and not colon:
             return None
         if len(given) not in ((1, 2) if kind == "airy" else (2,)):
@@ -104,8 +119,10 @@ def beam_options(function: Callable) -> Callable:
         metavar="[ANTENNAS=]BEAM",
         help="See the sky model through a primary beam: airy (of each dish's diameter in the set), 'airy: 25m, 2.5m' "
         "(diameter, blockage), 'gaussian: 57.5arcmin, 1.5GHz' or 'cosine: 57.5arcmin, 1.5GHz' (full width at half "
-        "maximum of the power, which goes as 1/frequency). May be repeated for arrays of several kinds of dishes, each "
-        "for the antennas of these names or patterns: 'CM*,A1=airy: 7m'. Default: fluxes are as seen.",
+        "maximum of the power, which goes as 1/frequency), or FITS cubes of the Jones matrix, "
+        "'beam_$(corr)_$(reim).fits', which turn on the sky with ALT-AZ mounts. May be repeated for arrays of several "
+        "kinds of dishes, each for the antennas of these names or patterns: 'CM*,A1=airy: 7m'. Default: fluxes are as "
+        "seen.",
     )(function)
 
 
@@ -136,7 +153,7 @@ def through_beams(model: SkyModel | dict | None, beams: Sequence[AskedBeam], poi
     return model.seen_through(seen)
 
 
-def _beams_of(beams: Sequence[AskedBeam], dishes: Sequence[Dish]) -> list[Beam]:
+def _beams_of(beams: Sequence[AskedBeam], dishes: Sequence[Dish]) -> list[Beam | BeamPattern]:
     """The beam of each dish; one without data has that of another. Raises `Failed` for a dish of which none, or two,
     were given."""
     from rimetree.ms.selection import fitting_antennas
@@ -162,4 +179,34 @@ def _beams_of(beams: Sequence[AskedBeam], dishes: Sequence[Dish]) -> list[Beam]:
 
 def dishes_of(summary: dict) -> list[Dish]:
     """The antennas of a set, in the order of their numbers."""
-    return [Dish(antenna["name"], antenna["diameter_m"], antenna["n_row"] > 0) for antenna in summary["antennas"]]
+    from rimetree.observing.mounts import TURNING
+
+    antennas = summary["antennas"]
+    used = [antenna["position_m"] for antenna in antennas if antenna["n_row"] > 0]
+    middle_m = tuple(sum(axis) / len(used) for axis in zip(*used, strict=True)) if used else None
+    return [
+        Dish(
+            antenna["name"],
+            antenna["diameter_m"],
+            antenna["n_row"] > 0,
+            middle_m if antenna["mount"].upper() in TURNING else None,
+        )
+        for antenna in antennas
+    ]
+
+
+def warn_of_patterns(model: SkyModel, groups: Sequence) -> None:
+    """Says where a pattern from files was not given at the frequencies of some `MsGroup`s."""
+    from rimetree import BeamPattern
+    from rimetree.beams import kinds_of
+
+    kinds = [] if model is None or model.beam is None else kinds_of(model.beam)[0]
+    for kind in kinds:
+        far = [group for group in groups if isinstance(kind, BeamPattern) and not kind.reaches(*group.frequency_hz)]
+        if far:
+            low_hz, high_hz = far[0].frequency_hz
+            log(
+                f"warning: {kind} was not given at {low_hz / 1e6:.6g} to {high_hz / 1e6:.6g} MHz; beyond its first and "
+                "last frequency it is taken as it is there"
+            )
+            return

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from .beams import beam_options
+from .beams import beam_options, warn_of_patterns
 from .errors import Failed
 from .output import log
 from .selection import NAMES, angles_from, chosen_fields
@@ -156,7 +156,8 @@ def read_sky(file: str, file_format: str | None, skip_unsupported: bool, patches
 
 
 def warn_of_sky(sky, groups, phase_centre) -> None:
-    """Which sources of a model are where no telescope of this kind sees them."""
+    """Which sources of a model are where no telescope of this kind sees them, and where its beam is not known."""
+    warn_of_patterns(sky, groups)
     for group in {group.field_id: group for group in groups}.values():
         far = [
             name

@@ -15,6 +15,9 @@ from .._core import Error
 from ..arguments import checked
 from ..writing.scope import NodeDef, NodeStub
 
+#: Names of mounts (ANTENNA::MOUNT) by which feeds turn on the sky, and of those by which they do not.
+TURNING, STANDING = ("ALT-AZ", "ALTAZ", "AZEL"), ("EQUATORIAL",)
+
 NO_PLACE_M = 1e6
 """Nearer to the middle of the Earth than this there are no antennas, but positions that are not known."""
 
@@ -40,7 +43,8 @@ def parallactic_angle(radec_rad: NodeStub | NodeDef | Sequence[float], xyz_m: Se
     UT1 - UTC are left out, which is up to 2e-4 rad, and more next to the zenith.
     """
     zenith = _horizon_at(xyz_m, "parallactic_angle")[2]
-    return rt.Atan2(_along(radec_rad, zenith)[0], _along(radec_rad, zenith)[1])
+    to_zenith = _along(radec_rad, zenith)
+    return rt.Atan2(to_zenith[0], to_zenith[1])
 
 
 @checked
@@ -63,7 +67,8 @@ def feed_rotation(angle_rad: NodeStub | NodeDef | float, *, feed: Literal["linea
     """
     if feed == "circular":
         return rt.Matrix22(rt.Polar(1.0, rt.Negate(angle_rad)), 0.0, 0.0, rt.Polar(1.0, angle_rad))
-    return rt.Matrix22(rt.Cos(angle_rad), rt.Sin(angle_rad), rt.Negate(rt.Sin(angle_rad)), rt.Cos(angle_rad))
+    cosine, sine = rt.Cos(angle_rad), rt.Sin(angle_rad)
+    return rt.Matrix22(cosine, sine, rt.Negate(sine), cosine)
 
 
 def _along(radec_rad, itrf: NDArray[np.float64]) -> NodeDef:

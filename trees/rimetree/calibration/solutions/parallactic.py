@@ -20,7 +20,7 @@ from ...evaluation.cells import Cells
 from ...forest import Forest
 from ...ms import feed_of, inspect, slot_times
 from ...ms.reading import CORRELATION_NUMBERS
-from ...observing.mounts import horizon
+from ...observing.mounts import STANDING, TURNING, horizon
 from ...writing.scope import NodeScope
 from ..errors import CalibrationError
 from ..terms.terms import Term
@@ -28,7 +28,6 @@ from .solutions import Solutions
 from .term_solutions import TermSolutions
 
 _SAME_TIME_S = 1e-3
-_TURNING, _STANDING = ("ALT-AZ", "ALTAZ", "AZEL"), ("EQUATORIAL",)
 
 
 def is_known(term: Term) -> bool:
@@ -91,12 +90,12 @@ def parallactic_solutions(path: str | os.PathLike, term: Term) -> Solutions:
 
 def _turns(antenna: dict, path: str, term: Term) -> bool:
     mount = antenna["mount"].upper()
-    if mount not in _TURNING + _STANDING:
+    if mount not in TURNING + STANDING:
         raise CalibrationError(
             f'term "{term}": antenna {antenna["name"]} of {path} has the mount {antenna["mount"]!r}; how feeds turn is '
-            f"known of {' and '.join((_TURNING[0], *_STANDING))}"
+            f"known of {' and '.join((TURNING[0], *STANDING))}"
         )
-    return mount in _TURNING
+    return mount in TURNING
 
 
 def _solutions(path, term, summary, antennas, time_s, angle) -> Solutions:

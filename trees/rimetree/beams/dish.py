@@ -1,12 +1,4 @@
-"""Primary beams of dishes: how much of each source's power they let through.
-
-    sky = rt.sky.read("field.skymodel").seen_through(rt.Beam.of_dish(25.0))
-    sky = sky.seen_through([rt.Beam.of_dish(diameter_m) for diameter_m in diameters])  # of each antenna
-
-A `SkyModel` carries its beam, or those of its antennas, along: whatever predicts it, images it or calibrates against it
-sees its sources through them. Beams of other forms, and those that turn on the sky, are Jones terms of a tree
-(`DishBeam` and other nodes): docs/writing-trees.md, primary beams.
-"""
+"""Power patterns of dishes that are circular."""
 
 from __future__ import annotations
 
@@ -14,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import nodes as rt
-from ._core import Error
-from .arguments import check_fields, checked
-from .writing.scope import NodeScope, NodeStub
+from .. import nodes as rt
+from .._core import Error
+from ..arguments import check_fields, checked
+from ..writing.scope import NodeDef
 
 PROFILES = ("gaussian", "cosine", "airy")
 _SPEED_OF_LIGHT_M_S = 299792458.0
@@ -77,6 +69,13 @@ class Beam:
             None if pointing_rad is None else tuple(pointing_rad),
         )
 
+    def voltage(self, lmn) -> NodeDef:
+        """[S], or a scalar of one direction: the root of the power towards directions `lmn` [S,3] from where it
+        points."""
+        return rt.DishBeam(
+            lmn, self.width_rad, profile=self.profile, ref_freq_hz=self.ref_freq_hz, blockage=self.blockage
+        )
+
     def __str__(self) -> str:
         """As a report says it: "gaussian beam of 41.6 arcmin at 1400 MHz" """
         blocked = f", {self.blockage:.3g} of its diameter shadowed" if self.blockage else ""
@@ -88,44 +87,3 @@ class Beam:
             return f"airy beam of a dish of {diameter_m:.4g} m{blocked}{pointing}"
         width_arcmin = math.degrees(self.width_rad) * 60
         return f"{self.profile} beam of {width_arcmin:.4g} arcmin at {self.ref_freq_hz / 1e6:.6g} MHz{pointing}"
-
-
-def kinds_of(beams: Beam | Sequence[Beam]) -> tuple[list[Beam], list[int]]:
-    """The different ones among the beams of antennas, and for each antenna which of them it has; none where one beam is
-    that of all."""
-    if isinstance(beams, Beam):
-        return [beams], []
-    kinds = list(dict.fromkeys(beams))
-    number = {kind: k for k, kind in enumerate(kinds)}
-    return kinds, [number[beam] for beam in beams]
-
-
-def voltage_nodes(ns: NodeScope, beams: Sequence[Beam], radec, lmn) -> list[NodeStub]:
-    """`ns.voltage(k)` [S], or scalars of one direction: the k-th beam's voltage, the root of its power, towards
-    directions `radec` [S,2]. `lmn`: the same from the phase centre; from where beams point they are
-    `ns.pointed(k)`."""
-    pointed = {None: lmn}
-    for beam in beams:
-        if beam.pointing_rad not in pointed:
-            k = len(pointed) - 1
-            pointed[beam.pointing_rad] = ns.pointed(k) << rt.LMN(radec, rt.Constant(beam.pointing_rad))
-    return [
-        ns.voltage(k)
-        << rt.DishBeam(
-            pointed[beam.pointing_rad],
-            beam.width_rad,
-            profile=beam.profile,
-            ref_freq_hz=beam.ref_freq_hz,
-            blockage=beam.blockage,
-        )
-        for k, beam in enumerate(beams)
-    ]
-
-
-def beams_text(beams: Beam | Sequence[Beam]) -> str:
-    """As a report says it: "the airy beam of a dish of 12 m", "beams: 3 x airy beam of a dish of 12 m, 2 x ..." """
-    kinds, of_antenna = kinds_of(beams)
-    if not of_antenna:
-        return f"the {kinds[0]}"
-    texts = [f"{of_antenna.count(k)} x {kind}" for k, kind in enumerate(kinds[:5])]
-    return f"beams: {', '.join([*texts, *(['...'] if len(kinds) > 5 else [])])}"

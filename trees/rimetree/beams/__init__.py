@@ -1,0 +1,16 @@
+"""Primary beams: how much of each source's power antennas let through.
+
+    sky = rt.sky.read("field.skymodel").seen_through(rt.Beam.of_dish(25.0))
+    sky = sky.seen_through([rt.Beam.of_dish(diameter_m) for diameter_m in diameters])  # of each antenna
+    sky = sky.seen_through(rt.BeamPattern.read("beam_$(corr)_$(reim).fits", site_m=site))
+
+A `SkyModel` carries its beam, or those of its antennas, along: whatever predicts it, images it or calibrates against it
+sees its sources through them. Beams of other forms are Jones terms of a tree (`DishBeam`, `Interpolate` and other
+nodes): docs/writing-trees.md, primary beams.
+"""
+
+from .array import beams_text, jones_nodes, kinds_of, mean_power, voltages
+from .dish import Beam
+from .pattern import BeamPattern
+
+__all__ = ["Beam", "BeamPattern", "beams_text", "jones_nodes", "kinds_of", "mean_power", "voltages"]

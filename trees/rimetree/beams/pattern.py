@@ -1,0 +1,224 @@
+"""Voltage patterns on grids, from FITS cubes as Montblanc, MeqTrees and QuartiCal read them.
+
+There is a real and an imaginary part of each element of the Jones matrix, in files of names such as
+"beam_$(corr)_$(reim).fits": (corr) stands for xx, xy, yx and yy, or rr, rl, lr and ll, (CORR) for the same in capitals,
+and (reim), or (REIM), for re and im. Axes are X (or L) and Y (or M) in degrees or radians from the middle of the beam,
+and FREQ. "-X" and "-Y" run the other way.
+
+Source: Perkins et al. 2015, Astronomy and Computing 12, 73 (Montblanc), and the documentation of codex-africanus
+(africanus.util.beams); Pence et al. 2010, A&A 524, A42 (FITS).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import nodes as rt
+from .._core import Error
+from ..arguments import check_fields, checked
+from ..observing.mounts import feed_rotation, parallactic_angle
+from ..writing.scope import NodeDef, NodeScope
+
+_ELEMENTS = {"linear": ("xx", "xy", "yx", "yy"), "circular": ("rr", "rl", "lr", "ll")}
+_AXES = {"X": "l", "L": "l", "Y": "m", "M": "m", "FREQ": "frequency"}
+_TO_RADIANS = {"deg": math.pi / 180, "rad": 1.0}
+_TO_HZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """`count` places from `first` on, `step` apart (rad or Hz)."""
+
+    first: float
+    step: float
+    count: int
+
+    def steps(self, x) -> NodeDef:
+        """How many steps a node is from the first place."""
+        return (x - self.first) / self.step
+
+
+@dataclass(frozen=True)
+class BeamPattern:
+    """Jones matrices of a dish on a grid of frequencies and directions; between them they are interpolated.
+
+    Attributes
+    ----------
+    name : of the files that it is from
+    feed : "linear" or "circular"
+    frequency, m, l : the axes; m and l are direction cosines, to the north and to the east of where it points, or where
+        it turns upwards and to that side to which azimuth grows from the north
+    fingerprint : of the numbers
+    pointing_rad : (ra, dec) that all dishes follow, in the frame of the sky's positions; None: the phase centre
+    site_m : where it turns on the sky, as that of an alt-azimuth mount: the place (ITRF) whose parallactic angle it
+        turns by; None: it stands
+    table : [frequency,m,l,4], elements XX XY YX YY (or RR RL LR LL)
+
+    Beyond the grid nothing is let through. Beyond the first and the last frequency the pattern is that of these. The
+    visibilities are those of feeds that do not turn on the sky, as everywhere in RimeTree: with a parallactic angle chi
+    a pattern E is R(chi)^H E R(chi), R as of `feed_rotation`.
+    """
+
+    name: str
+    feed: str
+    frequency: Axis
+    m: Axis
+    l: Axis  # noqa: E741
+    fingerprint: str
+    pointing_rad: tuple[float, float] | None = None
+    site_m: tuple[float, float, float] | None = None
+    table: NDArray[np.complex128] = field(compare=False, repr=False, default_factory=lambda: np.zeros((1, 1, 1, 4)))
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name, count in (("pointing_rad", 2), ("site_m", 3)):
+            given = getattr(self, name)
+            if given is not None and not (len(given) == count and all(map(math.isfinite, given))):
+                raise Error(f"{name} of a pattern must be {count} numbers, not {given}")
+
+    @classmethod
+    @checked
+    def read(
+        cls,
+        files: str,
+        *,
+        pointing_rad: Sequence[float] | None = None,
+        site_m: Sequence[float] | None = None,
+    ) -> BeamPattern:
+        """From FITS files of names like "beam_$(corr)_$(reim).fits". Raises `Error` where there are none, or where they
+        do not fit together."""
+        feed, names = _names(files)
+        axes, parts = None, []
+        for file in names:
+            own, values = _read(file)
+            if axes not in (None, own):
+                raise Error(f"{file}: the axes are not those of {names[0]}")
+            axes = own
+            parts.append(values)
+        table = np.stack([re + 1j * im for re, im in zip(parts[::2], parts[1::2], strict=True)], axis=-1)
+        digest = hashlib.sha256(np.ascontiguousarray(table)).hexdigest()[:16]
+        return cls(
+            files,
+            feed,
+            *axes,
+            digest,
+            None if pointing_rad is None else tuple(pointing_rad),
+            None if site_m is None else tuple(site_m),
+            table,
+        )
+
+    def jones(self, ns: NodeScope, k: int, lmn, radec_0, n_source: int) -> NodeDef:
+        """[S,2,2] towards directions `lmn` [S,3], S = `n_source`, from where it points, `radec_0`. Writes nodes of the
+        k-th beam of a scope."""
+        if self.site_m is None:
+            return self._element(lmn[:, 0], lmn[:, 1], n_source)
+        ns.turn(k) << parallactic_angle(radec_0, self.site_m)
+        ns.grid(k) << self._turned(lmn, ns.turn(k), n_source)
+        ns.feeds(k) << feed_rotation(ns.turn(k), feed=self.feed)
+        return rt.MatrixMultiply(ns.feeds(k).H, ns.grid(k), ns.feeds(k))
+
+    def power(self, ns: NodeScope, lmn, n_source: int, n_angle: int) -> NodeDef:
+        """[S] what is left of the power of unpolarised sources; mean over so many position angles."""
+        powers = []
+        for k in range(n_angle):
+            ns.grid(k) << self._turned(lmn, rt.Constant(2 * math.pi * k / n_angle), n_source)
+            powers.append(sum(rt.Sqr(rt.Abs(ns.grid(k)[:, i, j])) for i in range(2) for j in range(2)))
+        return sum(powers[1:], powers[0]) * (0.5 / n_angle)
+
+    def _turned(self, lmn, angle, n_source: int) -> NodeDef:
+        l, m, cosine, sine = lmn[:, 0], lmn[:, 1], rt.Cos(angle), rt.Sin(angle)  # noqa: E741
+        return self._element(l * cosine - m * sine, m * cosine + l * sine, n_source)
+
+    def _element(self, l, m, n_source: int) -> NodeDef:  # noqa: E741
+        """[S,2,2] at places [S] of the grid, around which there is a border of zeros."""
+        table = np.pad(self.table, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        places = [self.m.steps(m) + 1, self.l.steps(l) + 1]
+        if self.frequency.count > 1:
+            places.insert(0, self.frequency.steps(rt.Freq()) * np.ones(n_source))
+        else:
+            table = table[0]
+        place = rt.Transpose(rt.Composer(*places, dims=[len(places), n_source]))
+        return rt.Composer(rt.Interpolate(table, place, outside="edge"), dims=[n_source, 2, 2])
+
+    def reaches(self, low_hz: float, high_hz: float) -> bool:
+        """Whether it was given at frequencies around these."""
+        axis = self.frequency
+        ends = sorted((axis.first, axis.first + (axis.count - 1) * axis.step))
+        return ends[0] <= low_hz and high_hz <= ends[1]
+
+    def __str__(self) -> str:
+        """As a report says it, with the beginning of the fingerprint."""
+        pointing = ""
+        if self.pointing_rad is not None:
+            pointing = " towards {:.7g} {:.7g} deg".format(*map(math.degrees, self.pointing_rad))
+        return f"pattern {os.path.basename(self.name)} ({self.fingerprint[:8]}){pointing}"
+
+
+def _names(files: str) -> tuple[str, list[str]]:
+    """The feed, and the files of all elements, real and imaginary parts."""
+    lowered = files.lower()
+    if "$(corr)" not in lowered or "$(reim)" not in lowered:
+        raise Error(f'{files}: expected names of files with $(corr) and $(reim), such as "beam_$(corr)_$(reim).fits"')
+    missing: dict[str, list[str]] = {}
+    for feed, elements in _ELEMENTS.items():
+        names = [_filled(files, element, part) for element in elements for part in ("re", "im")]
+        missing[feed] = [name for name in names if not os.path.exists(name)]
+        if not missing[feed]:
+            return feed, names
+    fewest = min(missing.values(), key=len)
+    raise Error(f"{files}: there is no file {', '.join(fewest[:4])}{', ...' if len(fewest) > 4 else ''}")
+
+
+def _filled(files: str, element: str, part: str) -> str:
+    for key, value in (("corr", element), ("reim", part)):
+        files = files.replace(f"$({key})", value).replace(f"$({key.upper()})", value.upper())
+    return files
+
+
+def _read(file: str) -> tuple[tuple[Axis, Axis, Axis], NDArray[np.float64]]:
+    """The axes frequency, m, l, and the values along these. What is no number was not measured: 0."""
+    from astropy.io import fits
+
+    try:
+        with fits.open(file, memmap=False) as units:
+            header, data = units[0].header, np.asarray(units[0].data, dtype=float)
+    except (OSError, TypeError, ValueError) as problem:
+        raise Error(f"{file}: no FITS image that can be read: {problem}") from problem
+    found, where = {}, {}
+    for number in range(1, data.ndim + 1):
+        kind = str(header.get(f"CTYPE{number}", "")).strip().upper()
+        name = _AXES.get(kind.removeprefix("-"))
+        if name is None and data.shape[data.ndim - number] == 1:
+            continue  # of one plane
+        if name is None or name in found:
+            raise Error(f"{file}: axis {number} is {kind or 'not named'}, expected X or L, Y or M, and FREQ, once each")
+        found[name] = _axis(header, number, kind, file)
+        where[name] = data.ndim - number
+    if lacking := [name for name in ("l", "m", "frequency") if name not in found]:
+        raise Error(f"{file}: there is no axis of {', '.join(lacking)}; expected X or L, Y or M, and FREQ")
+    order = [where[name] for name in ("frequency", "m", "l")]
+    others = [axis for axis in range(data.ndim) if axis not in order]
+    values = np.transpose(data, [*order, *others]).reshape([found[name].count for name in ("frequency", "m", "l")])
+    return (found["frequency"], found["m"], found["l"]), np.nan_to_num(values, posinf=np.nan, neginf=np.nan)
+
+
+def _axis(header, number: int, kind: str, file: str) -> Axis:
+    unit, units = str(header.get(f"CUNIT{number}", "")).strip().lower(), _TO_HZ if kind == "FREQ" else _TO_RADIANS
+    if unit not in units:
+        raise Error(f"{file}: axis {kind} is in {unit or 'no unit'}, expected {', '.join(filter(None, units))}")
+    count = header[f"NAXIS{number}"]
+    if any(f"G{kind}{place}" in header for place in range(1, count + 1)):
+        raise Error(f"{file}: the places along {kind} are not regular (G{kind}1, ...), which is not supported")
+    value, step, first = (float(header.get(f"{key}{number}", default)) for key, default in
+                          (("CRVAL", 0.0), ("CDELT", 1.0), ("CRPIX", 1.0)))  # fmt: skip
+    if not (math.isfinite(value) and math.isfinite(first) and math.isfinite(step) and step != 0):
+        raise Error(f"{file}: CRVAL, CDELT or CRPIX of axis {kind} is no number, or CDELT is 0")
+    scale = -units[unit] if kind.startswith("-") else units[unit]
+    return Axis((value + (1 - first) * step) * scale, step * scale, count)
