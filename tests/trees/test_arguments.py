@@ -164,6 +164,10 @@ def calls(tmp_path_factory):
         ),
         "sky.SkyModel": (sky.SkyModel, {"sources": model.sources}),
         "sky.SkyModel.seen_through": (model.seen_through, {"beam": rt.Beam("gaussian", 0.01, 1e9)}),
+        "calibration.seen_warning": (
+            calibration.seen_warning,
+            {"solutions": solutions, "model": model, "smearing": True},
+        ),
         "BeamPattern": (
             rt.BeamPattern.read,
             {

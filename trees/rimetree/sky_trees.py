@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import nodes as rt
 from ._core import Error
 from .arguments import checked
-from .beams import Beam, beams_text, jones_nodes, kinds_of, mean_power, voltages
+from .beams import Beam, BeamPattern, beams_text, jones_nodes, kinds_of, mean_power, voltages
 from .beams.array import require_feed
 from .evaluation.cells import Cells
 from .forest import Forest
@@ -125,6 +125,26 @@ def voltages_at(sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: 
     [1,source,freq] where one beam is that of all. As `beams.voltages`."""
     kinds, of_antenna = kinds_of(sky.beam)
     return voltages(kinds, sky.radec_rad, phase_centre_rad, frequency_hz)[of_antenna or [0]]
+
+
+def stokes_through_patterns(
+    sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float], feed: str
+) -> NDArray[np.float64] | None:
+    """[any,4] Stokes parameters of all sources as patterns from files leave them, at frequencies and, where patterns
+    turn, through a day; None if no antenna has such a pattern."""
+    kinds = [] if sky.beam is None else kinds_of(sky.beam)[0]
+    found = []
+    for kind in kinds:
+        if not isinstance(kind, BeamPattern):
+            continue
+        ns = NodeScope()
+        seen = sky_nodes(ns, sky.seen_through(kind), phase_centre_rad, feed=feed)
+        day = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=5e9 + 10800.0 * np.arange(8), time_width_s=1.0)
+        xx, xy, _, yy = np.moveaxis(Forest(ns).evaluate(seen.brightness, day), 0, -1).reshape(4, -1)
+        one, other, third = (xx - yy).real / 2, xy.real, xy.imag
+        rest = (one, other, third) if feed == "linear" else (other, third, one)
+        found.append(np.stack([(xx + yy).real / 2, *rest], axis=1))
+    return np.concatenate(found) if found else None
 
 
 def stokes_i_at(

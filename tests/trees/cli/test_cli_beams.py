@@ -257,9 +257,34 @@ def test_patterns_from_files_turn_with_the_mounts(command, kat7, sky_file, tmp_p
     command("calibrate", kat7, *beam, "--no-smearing", "--term", "G: diag", "--out", sol)
     gains = rt.calibration.read_h5parm(sol)[0].terms[0]
     assert np.nanmax(np.abs(gains.value["amplitude"] - 1)) < 1e-5
+    # The sky is polarised in other ways at each place and time, which leaves matrices nothing to choose.
+    command("calibrate", kat7, *beam, "--no-smearing", "--term", "J: full", "--out", sol, "--overwrite")
+    command("apply", kat7, "--solutions", sol, "--subtract", *beam, "--no-smearing")
+    assert np.abs(read(kat7, "CORRECTED_DATA")).max() < 1e-4
     # Some antennas may have dishes.
     said = command("simulate", kat7, "--sky", sky_file, "--beam", f"ANT-[0-2]={files}", "--beam", "airy").output
     assert "beams: 3 x pattern beam_$(corr)_$(reim).fits (" in said and "), 4 x airy beam of a dish of 12 m" in said
+
+
+def test_skies_are_polarised_by_patterns(kat7, tmp_path):
+    """What a calibration leaves undetermined follows from the brightness as it is seen."""
+    from rimetree.calibration.model.models import PredictedSky
+
+    (group,) = rt.ms.groups(kat7)
+    grid, cube_hz = np.linspace(-0.05, 0.05, 41), np.linspace(1.3e9, 1.5e9, 3)
+    ra, dec = group.phase_centre_rad
+    sky = rt.sky.SkyModel(
+        [rt.sky.Source(name, ra + x, dec, (1.0, 0.0, 0.0, 0.0)) for name, x in (("a", 0), ("b", 0.01))]
+    )
+    plain = np.tile([1, 0, 0, 1], (3, 41, 41, 1)) * np.exp(-((grid / 0.05) ** 2))[:, None]
+    files = write_cubes(tmp_path, plain, cube_hz, grid, grid)
+    for site_m in (None, group.antenna_xyz_m[0]):
+        seen = sky.seen_through(rt.BeamPattern.read(files, site_m=site_m))
+        assert PredictedSky(seen).polarisation(group) == PredictedSky(sky).polarisation(group)
+    assert PredictedSky(sky).polarisation(group).hands == "none"
+    files = write_cubes(tmp_path, some_pattern(cube_hz, grid, grid), cube_hz, grid, grid, name="leaky")
+    found = PredictedSky(sky.seen_through(rt.BeamPattern.read(files))).polarisation(group)
+    assert found.hands == "crossed" and not found.uniform
 
 
 def test_patterns_that_do_not_fit_the_data(command, kat7, sky_file, tmp_path):

@@ -14,16 +14,17 @@ from ...arguments import check_fields, checked
 from ...beams import beams_text
 from ...ms import CORRELATION_NAMES, MsGroup, sample_tiles, without_averaging
 from ...sky import SkyModel
-from ...sky_trees import stokes_i_at
+from ...sky_trees import stokes_i_at, stokes_through_patterns
 from ..errors import CalibrationError
 from ..solutions.choosing import SEEN
 from ..solutions.solutions import Solutions
-from ..terms.gauge import Polarisation, axis_of, polarisation_of
+from ..terms.gauge import Polarisation, axis_of, polarisation_of, polarisation_of_stokes
 from .model_trees import SkyPart, direction_of_patch, sky_parts
 
 _SAMPLED_SLOTS = 32
 _SAMPLED_OF_SLOT = 1 << 12  # visibilities
 _ROUNDING = 1e-5  # of visibilities that are kept in single precision
+_ROUNDING_OF_PATTERNS = 1e-9
 _ELEMENT = {"XX": 0, "XY": 1, "YX": 2, "YY": 3, "RR": 0, "RL": 1, "LR": 2, "LL": 3}
 
 
@@ -64,7 +65,12 @@ class PredictedSky:
 
     def polarisation(self, group: MsGroup, per: str | None = None, name: str = "") -> Polarisation:
         """Of the whole sky, or (`per` "patch" or "source") of a direction."""
-        return polarisation_of(self.sky if per is None else self._of(per, name), group.feed)
+        sky = self.sky if per is None else self._of(per, name)
+        stokes = stokes_through_patterns(sky, group.frequency_hz, group.phase_centre_rad, group.feed)
+        if stokes is None:
+            return polarisation_of(sky, group.feed)
+        small = np.abs(stokes) < _ROUNDING_OF_PATTERNS * np.abs(stokes[:, :1])
+        return polarisation_of_stokes(np.where(small, 0.0, stokes), group.feed)
 
     def flux_jy(self, group: MsGroup) -> float:
         """Of a point source whose visibilities are as large as those of the model."""

@@ -49,12 +49,20 @@ class Polarisation:
 
 
 def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
-    """How the sources of a model are polarised."""
+    """How the sources of a model are polarised, without what a beam makes of that."""
     stokes = sky.stokes_jy
-    own, others = (1, (2, 3)) if feed == "linear" else (3, (1, 2))
     rotated = bool((sky.rm_rad_m2 != 0).any() and stokes[:, 1:3].any())
     # Q, U, V that do not follow the spectrum of I are another fraction of it at each frequency.
     bends = bool(sky.spectrum.any() and not sky.spectrum_scales_polarisation.all() and stokes[:, 1:].any())
+    return polarisation_of_stokes(stokes, feed, rotated, bends)
+
+
+def polarisation_of_stokes(
+    stokes: NDArray[np.float64], feed: str, rotated: bool = False, bends: bool = False
+) -> Polarisation:
+    """The same of Stokes parameters [any,4]; `rotated`: their Q and U turn along the band; `bends`: their fractions of
+    I change along it."""
+    own, others = (1, (2, 3)) if feed == "linear" else (3, (1, 2))
     intensity = np.where(stokes[:, :1] == 0, 1, stokes[:, :1])
     fractions = stokes[:, 1:] / intensity
     uniform = bool(np.ptp(fractions, axis=0).max() < 1e-12) and not rotated and not bends
