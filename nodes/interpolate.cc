@@ -67,6 +67,12 @@ class Interpolate final : public CellNode<Interpolate> {
     for (std::size_t s = 0; s < sources; ++s) look_up(in, table, k, s, entry, out + s * entry);
   }
 
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    if (evaluation.child(1).value.is_complex()) throw ShapeError("places must be real, but are complex");
+    CellNode::evaluate(evaluation);
+  }
+
  private:
   enum class Outside : std::uint8_t { nan, zero, edge };
   static Outside outside_of(const std::string& name) {

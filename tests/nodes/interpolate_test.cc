@@ -46,6 +46,14 @@ TEST(InterpolateNode, IsNotSpoiltByEntriesThatDoNotCount) {
   EXPECT_TRUE(std::isnan(value_at(x->value, 2).re));
 }
 
+TEST(InterpolateNode, TakesNoComplexPlaces) {
+  TestForest forest;
+  forest.constant("table", array({2}, {1, 2})).constant("place", complex_array({1}, {{0.5, 1}}));
+  const ResultPtr x = forest.node("x", "Interpolate", {"table", "place"}).evaluate("x");
+  ASSERT_EQ(x->failures.size(), 1u);
+  EXPECT_EQ(x->failures[0].message, "places must be real, but are complex");
+}
+
 TEST(InterpolateNode, TakesTablesOfOneEntry) {
   TestForest forest;
   forest.constant("table", array({1}, {7})).constant("place", array({2, 1}, {0, 0.1}));
