@@ -14,6 +14,12 @@ CELLS = rt.Cells(freq_hz=FREQUENCY_HZ, time_s=np.arange(3.0))
 PAIRS = list(itertools.combinations(range(N_ANTENNA), 2))
 
 
+@pytest.fixture(autouse=True)
+def on_the_host(monkeypatch):
+    """Devices apply terms where they are."""
+    monkeypatch.setenv("RIMETREE_DEVICE", "none")
+
+
 def tree(kinds, brightness, term):
     """`ns.V(p, q)` of all baselines; the antennas have terms `term(kind, rng)` of so many kinds."""
     rng = np.random.default_rng(1)
