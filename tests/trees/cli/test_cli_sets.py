@@ -252,3 +252,13 @@ def test_simulate_on_a_device(command, kat7, sky_file):
     assert "simulated device: " in done.stdout and "arrays sent" in done.stdout
     failed = command("simulate", kat7, "--sky", sky_file, "--device", "warp", code=1)
     assert "there is no device" in failed.stderr
+
+
+def test_the_brightest_sources_of_an_image_are_listed(command, kat7, sky_file, tmp_path):
+    """A model image of some thousand pixels had taken minutes, for as many lines."""
+    command("simulate", kat7, "--sky", sky_file, "--column", "DATA")
+    words = ("image", kat7, "--sky", sky_file, "-o", tmp_path / "a.png", "--size", 64)
+    assert "fainter" not in command(*words).stdout
+    listed = command(*words, "--limit", 1).stdout
+    assert listed.endswith("... and 2 fainter ones (--limit)\n") and "\nb  " not in listed
+    assert "--limit goes with --sky" in command(*words[:2], *words[4:], "--limit", 1, code=2).stderr

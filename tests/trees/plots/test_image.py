@@ -118,6 +118,20 @@ def test_fits_places_sources_right(field, tmp_path, frame, astropy_frame):
     np.testing.assert_allclose(np.column_stack(place), image.pixels(sky.radec_rad), atol=1e-6)
 
 
+def test_the_brightest_are_compared_with_what_all_add_up_to(field):
+    path, sky = field
+    shape = (math.radians(20 / 3600), math.radians(10 / 3600), 0.4)
+    shaped = rt.sky.SkyModel(
+        tuple(dataclasses.replace(one, gaussian=shape if one.name == "s1" else None) for one in sky)
+    )
+    image = plots.dirty_image(path, "MODEL_DATA", size=256, scale_rad=ARCMIN / 5, psf=True)
+    every = plots.compare_peaks(image, shaped)
+    assert [peak.name for peak in every] == sky.names
+    assert plots.compare_peaks(image, shaped, 2) == [every[0], every[2]]
+    assert plots.compare_peaks(image, shaped, 0) == []
+    assert plots.compare_peaks(image, shaped, 9) == every
+
+
 def test_w_of_a_wide_field(tmp_path):
     # 8 degrees from the phase centre w (n-1) is some turns: a wrong sign of w, or none, loses the source.
     sky = sky_at((480.0, 30.0, 1.0))

@@ -9,7 +9,7 @@ import click
 
 from .beams import dishes_of, require_beam, through_beams
 from .data_selection import channels_option, check_rows, chosen_rows, rows_options
-from .models import read_sky, sky_options
+from .models import limit_option, read_sky, sky_options
 from .output import log, table
 from .quantities import ANGLE, Count, Number, dec_text, frequency_text, ra_text
 from .selection import centre_option, require_ms, require_places, threads_option, warn_of_directions
@@ -42,6 +42,7 @@ _MAX_PSF_SIZE = 2048
     help="Briggs weighting, from -2 (uniform) to 2 (natural); default: natural.",
 )
 @sky_options(required=False)
+@limit_option
 @threads_option
 @centre_option
 @rows_options
@@ -59,6 +60,7 @@ def command(
     patches,
     beams,
     pointing,
+    limit,
     threads,
     phase_centre,
     **chosen,
@@ -80,7 +82,7 @@ def command(
     for file in output:
         if os.path.splitext(file)[1].lower() not in (".png", ".fits"):
             raise click.BadParameter(f"{file!r} must end in .png or .fits", param_hint="--output")
-    refuse_without("--sky", sky is not None, "patches", "sky_format", "skip_unsupported")
+    refuse_without("--sky", sky is not None, "limit", "patches", "sky_format", "skip_unsupported")
     require_ms(ms)
     require_beam(beams, pointing, sky, phase_centre)
     summary = rt.ms.inspect(ms, scan_cells=False)
@@ -108,7 +110,9 @@ def command(
             plots.write_png(image, file, sky=model)
     click.echo(_summary(image))
     if model is not None:
-        click.echo(_peaks(plots.compare_peaks(image, model)))
+        click.echo(_peaks(plots.compare_peaks(image, model, limit)))
+        if limit < len(model):
+            click.echo(f"... and {len(model) - limit} fainter ones (--limit)")
     for file in output:
         log(f"wrote {file}")
 

@@ -11,6 +11,7 @@ import click
 from .beams import beam_options, warn_of_patterns
 from .errors import Failed
 from .output import log
+from .quantities import Count
 from .selection import NAMES, angles_from, chosen_fields
 
 #: Those of `rimetree.sky.READERS`, which need not be loaded for --help.
@@ -61,6 +62,17 @@ def model_column_option(function: Callable) -> Callable:
         metavar="[NAME=]COLUMN",
         help="Take this column of the set as the model, instead of --sky; may be repeated. The model is their sum; "
         'for terms "per patch" each column is a direction, called NAME or else COLUMN.',
+    )(function)
+
+
+def limit_option(function: Callable) -> Callable:
+    """--limit."""
+    return click.option(
+        "--limit",
+        type=Count(min=0),
+        default=50,
+        show_default=True,
+        help="How many sources to list: the brightest.",
     )(function)
 
 

@@ -10,9 +10,9 @@ import click
 
 from ..sky.source import PROFILES
 from .errors import Failed
-from .models import SKY_FORMATS, patch_option, read_sky
+from .models import SKY_FORMATS, limit_option, patch_option, read_sky
 from .output import log, table
-from .quantities import FLUX, FREQUENCY, Count, dec_text, frequency_text, ra_text
+from .quantities import FLUX, FREQUENCY, dec_text, frequency_text, ra_text
 
 _WRITABLE = click.Choice(["bbs", "wsclean"])
 
@@ -31,13 +31,7 @@ def command() -> None:
     help="Leave out sources that RimeTree cannot predict, and list them; without it they are an error.",
 )
 @patch_option
-@click.option(
-    "--limit",
-    type=Count(min=0),
-    default=50,
-    show_default=True,
-    help="How many sources to list, the brightest first.",
-)
+@limit_option
 @click.option("--freq", type=FREQUENCY, help="Also list Stokes I at this frequency, e.g. 150MHz.")
 @click.option("--json", "as_json", is_flag=True, help="Print all sources as JSON, in radians, Jy and Hz.")
 def show(file, file_format, skip_unsupported, patches, limit, freq, as_json) -> None:

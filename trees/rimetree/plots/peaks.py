@@ -40,16 +40,18 @@ class Peak:
     of: str | None = None
 
 
-def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
-    """One `Peak` per source of the model, in its order."""
+def compare_peaks(image: Image, sky: SkyModel, brightest: int | None = None) -> list[Peak]:
+    """One `Peak` per source of the model, in its order; of so many sources that are the brightest, if `brightest` is
+    given."""
     fluxes = stokes_i_at(sky, image.frequency_hz, image.phase_centre_rad)
     places = image.pixels(sky.radec_rad)
     beam_pixels = 3.0 if image.beam is None else image.beam.major_rad / image.scale_rad
-    shapes = [tuple(shape) if shape[:3].any() else None for shape in sky.shapes_in_plane(image.phase_centre_rad)]
-    beams = _beams(image, set(shapes))
+    chosen = np.sort(np.argsort(-np.abs(fluxes), kind="stable")[:brightest])
+    expected = _expected(image, sky, places, fluxes, places[chosen])
     result = []
-    for source, flux, place in zip(sky, fluxes, places, strict=True):
-        found = extremum(image, place, max(1.5, beam_pixels), math.copysign(1, flux))
+    for index, expected_jy in zip(chosen, expected, strict=True):
+        place = places[index]
+        found = extremum(image, place, max(1.5, beam_pixels), math.copysign(1, fluxes[index]))
         offset = in_beams = of = None
         if found is not None:
             x, y, _ = found
@@ -58,10 +60,10 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
             in_beams = None if image.beam is None else math.hypot(*offset) / image.beam.major_rad
         result.append(
             Peak(
-                name=source.name,
-                extended=source.shape is not None,
-                model_jy=float(flux),
-                expected_jy=_expected(image, [beams.get(shape) for shape in shapes], places, fluxes, place),
+                name=sky[int(index)].name,
+                extended=sky[int(index)].shape is not None,
+                model_jy=float(fluxes[index]),
+                expected_jy=expected_jy,
                 peak_jy=None if found is None else found[2],
                 offset_rad=offset,
                 offset_beams=in_beams,
@@ -119,29 +121,33 @@ def _vertex(patch: NDArray[np.float64]) -> tuple[float, float, float]:
     return float(dx), float(dy), float(sign * np.exp(value) if as_logarithm else value)
 
 
-def _expected(image: Image, beams: list, places, fluxes, place) -> float | None:
-    """What the sources of the model add up to at a place (pixels), each through the beam of its shape."""
-    if image.psf is None or not np.isfinite(place).all():
-        return None
-    offsets = place - places + image.size  # where in its beam each source contributes
-    inside = (np.isfinite(offsets) & (offsets >= 0) & (offsets < 2 * image.size - 1)).all(axis=1)
-    total = 0.0
-    for index in np.flatnonzero(inside):
-        (x, y), (part_x, part_y) = np.floor(offsets[index]).astype(int), offsets[index] % 1
-        corner = beams[index][y : y + 2, x : x + 2]
-        total += fluxes[index] * float([1 - part_y, part_y] @ corner @ [1 - part_x, part_x])
-    return float(total)
-
-
-def _beams(image: Image, shapes: set) -> dict:
-    """{shape in the (l, m) plane: the dirty beam for it}; None is that of a point."""
+def _expected(image: Image, sky: SkyModel, places, fluxes, wanted) -> list[float | None]:
+    """What the sources of the model add up to at the places `wanted` (pixels), each through the beam of its shape."""
     if image.psf is None:
-        return {}
-    spectrum = np.fft.fft2(image.psf) if shapes - {None} else None
+        return [None] * len(wanted)
+    of_shape: dict[tuple | None, list[int]] = {}
+    for index, shape in enumerate(sky.shapes_in_plane(image.phase_centre_rad)):
+        of_shape.setdefault(tuple(shape) if shape[:3].any() else None, []).append(index)
+    total = np.zeros(len(wanted))
+    for shape, indices in of_shape.items():  # one beam at a time: each is four times as large as the image
+        beam = _beam(image, shape)
+        for index in indices:
+            offsets = wanted - places[index] + image.size  # where in its beam it contributes
+            inside = (np.isfinite(offsets) & (offsets >= 0) & (offsets < 2 * image.size - 1)).all(axis=1)
+            x, y = np.floor(offsets[inside]).astype(int).T
+            part_x, part_y = (offsets[inside] % 1).T
+            lower = (1 - part_x) * beam[y, x] + part_x * beam[y, x + 1]
+            upper = (1 - part_x) * beam[y + 1, x] + part_x * beam[y + 1, x + 1]
+            total[inside] += fluxes[index] * ((1 - part_y) * lower + part_y * upper)
+    there = np.isfinite(wanted).all(axis=1)
+    return [float(value) if is_there else None for value, is_there in zip(total, there, strict=True)]
+
+
+def _beam(image: Image, shape: tuple | None) -> NDArray[np.float64]:
+    """The dirty beam for a shape in the (l, m) plane; None: for a point."""
+    if shape is None:
+        return image.psf
     frequency = np.fft.fftfreq(image.psf.shape[0], image.scale_rad)  # wavelengths
-    beams = {None: image.psf}
-    for shape in shapes - {None}:
-        # East is -x, north is y.
-        taper = taper_at(shape, -frequency[None, :], frequency[:, None])
-        beams[shape] = np.fft.ifft2(spectrum * taper).real
-    return beams
+    # East is -x, north is y.
+    taper = taper_at(shape, -frequency[None, :], frequency[:, None])
+    return np.fft.ifft2(np.fft.fft2(image.psf) * taper).real
