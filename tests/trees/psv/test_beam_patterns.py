@@ -8,6 +8,7 @@ from beam_cubes import between, some_pattern, write_cubes
 from direction_cosines import direction_cosines
 
 import rimetree as rt
+from rimetree.sky_trees import stokes_at
 
 LIGHT_M_S = 299792458.0
 CENTRE = (1.0, -0.5)
@@ -123,6 +124,17 @@ def test_beyond_the_grid_there_is_nothing_and_frequencies_keep_the_nearest(files
     below, first = (forest.evaluate(seen.brightness, rt.Cells(freq_hz=[hz])) for hz in (0.7e9, 1.2e9))
     np.testing.assert_array_equal(below, first)
     assert pattern.reaches(1.2e9, 1.6e9) and not pattern.reaches(1.1e9, 1.3e9) and not pattern.reaches(1.3e9, 1.7e9)
+
+
+@pytest.mark.parametrize("site", [None, SITE])
+def test_behind_the_dish_there_is_nothing(files, site):
+    """There l and m are as small as in front of it: such sources had been seen as if they were in the middle."""
+    pattern = rt.BeamPattern.read(files, site_m=site)
+    behind = rt.sky.SkyModel(
+        [rt.sky.Source("behind", CENTRE[0] + np.pi + 0.001, -CENTRE[1] + 0.002, (1.0, 0.0, 0.0, 0.0))]
+    )
+    assert (predicted(behind.seen_through(pattern)) == 0).all()
+    assert (stokes_at(behind.seen_through(pattern), FREQUENCY_HZ, CENTRE) == 0).all()
 
 
 def test_patterns_of_one_frequency_and_what_was_not_measured(tmp_path):

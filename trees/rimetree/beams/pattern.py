@@ -29,6 +29,7 @@ from ..writing.scope import NodeDef, NodeScope
 _ELEMENTS = {"linear": ("xx", "xy", "yx", "yy"), "circular": ("rr", "rl", "lr", "ll")}
 _AXES = {"X": "l", "L": "l", "Y": "m", "M": "m", "FREQ": "frequency"}
 _TO_RADIANS = {"deg": math.pi / 180, "rad": 1.0}
+_FAR = 1e6
 _TO_HZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 
 
@@ -118,7 +119,7 @@ class BeamPattern:
         """[S,2,2] towards directions `lmn` [S,3], S = `n_source`, from where it points, `radec_0`. Writes nodes of the
         k-th beam of a scope."""
         if self.site_m is None:
-            return self._element(lmn[:, 0], lmn[:, 1], n_source)
+            return self._element(lmn[:, 0], lmn[:, 1], lmn[:, 2], n_source)
         ns.turn(k) << parallactic_angle(radec_0, self.site_m)
         ns.grid(k) << self._turned(lmn, ns.turn(k), n_source)
         ns.feeds(k) << feed_rotation(ns.turn(k), feed=self.feed)
@@ -134,10 +135,11 @@ class BeamPattern:
 
     def _turned(self, lmn, angle, n_source: int) -> NodeDef:
         l, m, cosine, sine = lmn[:, 0], lmn[:, 1], rt.Cos(angle), rt.Sin(angle)  # noqa: E741
-        return self._element(l * cosine - m * sine, m * cosine + l * sine, n_source)
+        return self._element(l * cosine - m * sine, m * cosine + l * sine, lmn[:, 2], n_source)
 
-    def _element(self, l, m, n_source: int) -> NodeDef:  # noqa: E741
-        """[S,2,2] at places [S] of the grid, around which there is a border of zeros."""
+    def _element(self, l, m, n, n_source: int) -> NodeDef:  # noqa: E741
+        """[S,2,2] at directions [S] of the grid, around which there is a border of zeros."""
+        l = l + _FAR * (rt.Abs(n) - n)  # noqa: E741 - what is behind the dish is beyond the grid
         table = np.pad(self.table, ((0, 0), (1, 1), (1, 1), (0, 0)))
         places = [self.m.steps(m) + 1, self.l.steps(l) + 1]
         if self.frequency.count > 1:
