@@ -202,6 +202,39 @@ def test_a_beam_needs_a_sky(command, kat7):
     assert "--beam goes with --sky" in said.output
 
 
+def test_beams_of_data_that_are_moved_say_where_they_point(kat7, sky_file, tmp_path):
+    """In Python, too: the moved phase centre had been taken for where the dishes point."""
+    from rimetree import calibration
+
+    beam, moved = rt.Beam("gaussian", 0.01, 1.4e9), (CENTRE[0] + 0.01, CENTRE[1])
+    terms, out = calibration.parse_terms(["G: diag"]), tmp_path / "sol.h5"
+    sky = rt.sky.read(sky_file)
+    rt.Forest(tree_of(kat7, sky.seen_through(beam))).run(kat7)
+    options = calibration.CalibrationOptions(selection=rt.ms.Selection(phase_centre_rad=moved))
+    with pytest.raises(rt.Error, match="give the beams a pointing_rad"):
+        calibration.calibrate(kat7, sky.seen_through(beam), terms, out, options)
+    pointed = sky.seen_through(replace(beam, pointing_rad=CENTRE))
+    report = calibration.calibrate(kat7, pointed, terms, out, options)
+    assert np.nanmax(np.abs(report.solutions[0].terms[0].value["amplitude"] - 1)) < 1e-3
+    (group,) = rt.ms.groups(kat7)
+    with pytest.raises(rt.Error, match="give the beams a pointing_rad"):
+        calibration.apply_tree(
+            rt.NodeScope(),
+            group,
+            report.solutions[0],
+            subtract=sky.seen_through(beam),
+            phase_centre_rad=moved,
+        )
+
+
+def tree_of(path, sky):
+    """The scope of a tree that writes a sky into DATA."""
+    ns = rt.NodeScope()
+    (group,) = rt.ms.groups(path)
+    rt.psv_tree(ns, sky, group.phase_centre_rad, group.baselines, feed=group.feed, column="DATA")
+    return ns
+
+
 def test_a_run_with_another_beam_is_another_run(sky_file):
     """What a calibration that is resumed goes by."""
     from rimetree.calibration.model.models import PredictedSky

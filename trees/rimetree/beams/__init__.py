@@ -9,8 +9,17 @@ sees its sources through them. Beams of other forms are Jones terms of a tree (`
 nodes): docs/writing-trees.md, primary beams.
 """
 
-from .array import beams_text, jones_nodes, kinds_of, mean_power, voltages
+from .array import beams_text, jones_nodes, kinds_of, mean_power, require_pointing, voltages
 from .dish import Beam
 from .pattern import BeamPattern
 
-__all__ = ["Beam", "BeamPattern", "beams_text", "jones_nodes", "kinds_of", "mean_power", "voltages"]
+__all__ = [
+    "Beam",
+    "BeamPattern",
+    "beams_text",
+    "jones_nodes",
+    "kinds_of",
+    "mean_power",
+    "require_pointing",
+    "voltages",
+]

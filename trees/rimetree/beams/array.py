@@ -93,6 +93,15 @@ def require_feed(beams: Sequence[Beam | BeamPattern], feed: str) -> None:
             raise Error(f"{beam.name} is the pattern of {beam.feed} feeds, but the visibilities are of {feed} ones")
 
 
+def require_pointing(beams: Beam | BeamPattern | Sequence[Beam | BeamPattern] | None) -> None:
+    """Raises `Error` where beams point to the phase centre, which must be that of the Measurement Set then."""
+    if beams is not None and any(beam.pointing_rad is None for beam in kinds_of(beams)[0]):
+        raise Error(
+            "the sky is seen through beams that point to the phase centre, and the phase centre is not that of the "
+            "set: give the beams a pointing_rad"
+        )
+
+
 def beams_text(beams: Beam | BeamPattern | Sequence[Beam | BeamPattern]) -> str:
     """As a report says it: "the airy beam of a dish of 12 m", "beams: 3 x airy beam of a dish of 12 m, 2 x ..." """
     kinds, of_antenna = kinds_of(beams)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .. import nodes as rt
 from ..arguments import checked
+from ..beams import require_pointing
 from ..evaluation.cells import Cells
 from ..ms import MsGroup
 from ..sky import SkyModel
@@ -74,6 +75,8 @@ def apply_tree(
     need: dict[int, list[AntennaJones]] = {p: [] for p in group.antennas}
     if subtract is not None:
         centre = phase_centre_rad or group.phase_centre_rad
+        if phase_centre_rad is not None and isinstance(subtract, SkyModel):
+            require_pointing(subtract.beam)
         _model(ns, group, solutions, subtract, interpolation, centre, smearing, need, used)
     if correct:
         used.append(JonesUse(solutions, direction, interpolation))

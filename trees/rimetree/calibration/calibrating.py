@@ -62,7 +62,7 @@ def calibrate(
     options = options or CalibrationOptions()
     path = os.fspath(path)
     stages = plan_stages(path, terms, options, sky) if stages is None else stages
-    models = Models(sky)
+    models = Models(sky, options.is_moved)
     opened = OpenSet(path)
     known = KnownTerms(path, options, terms)
     sessions = [_sessions(stage, models, options, known, on_iteration, opened) for stage in stages]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import check_fields, checked
-from ...beams import beams_text
+from ...beams import beams_text, require_pointing
 from ...ms import CORRELATION_NAMES, MsGroup, sample_tiles, without_averaging
 from ...sky import SkyModel
 from ...sky_trees import stokes_i_at, stokes_through_patterns
@@ -243,11 +243,15 @@ def seen_warning(solutions: Solutions, model: SkyModel | ModelColumns, smearing:
 
 
 class Models:
-    """The model of each field: the same for all, or {FIELD_ID: its own}."""
+    """The model of each field: the same for all, or {FIELD_ID: its own}. `moved`: whether it is predicted for another
+    phase centre than that of the set. Raises `Error` where beams do not say where they point then."""
 
-    def __init__(self, sky: SkyModel | ModelColumns | dict[int, SkyModel | ModelColumns]):
+    def __init__(self, sky: SkyModel | ModelColumns | dict[int, SkyModel | ModelColumns], moved: bool = False):
         own = sky if isinstance(sky, dict) else {None: sky}
         self._own = {field: as_model(model) for field, model in own.items()}
+        for model in self._own.values() if moved else ():
+            if isinstance(model, PredictedSky):
+                require_pointing(model.sky.beam)
 
     def of(self, group: MsGroup) -> Model:
         """Raises `CalibrationError` where a field has none."""

@@ -101,6 +101,11 @@ class CalibrationOptions:
             )
 
     @property
+    def is_moved(self) -> bool:
+        """Whether the phase centre is not that of the FIELD table."""
+        return self.phase_centre_rad is not None or self.selection.phase_centre_rad is not None
+
+    @property
     def rows(self) -> dict:
         """What to give `ms.groups` for the rows and channels chosen, antennas in one order."""
         selection = replace(self.selection, one_order=True)

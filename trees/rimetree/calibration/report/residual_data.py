@@ -90,8 +90,8 @@ def residuals(
 ) -> list[GroupResiduals]:
     """What is left of the data of each field and window of `options` with the solutions of some files, of which the
     first stands outside the next. Fields without a model are left out."""
-    options, models, opened = options or CalibrationOptions(), Models(sky), OpenSet(path)
-    found = []
+    options, opened, found = options or CalibrationOptions(), OpenSet(path), []
+    models = Models(sky, options.is_moved)
     for group in groups(path, **options.rows, by_window=True):
         if models.knows(group):
             found.append(_of_group(group, models, chain_for(files, group), options, opened))
