@@ -328,5 +328,12 @@ def test_patterns_that_do_not_fit_the_data(command, kat7, sky_file, tmp_path):
     files = write_cubes(tmp_path, some_pattern(cube_hz, grid, grid), cube_hz, grid, grid, feed="circular", name="c")
     said = command("simulate", kat7, "--sky", sky_file, "--beam", files, code=1).output
     assert "is the pattern of circular feeds, but the visibilities are of linear ones" in said
+    path = tmp_path / "xy.ms"
+    rt.ms.create(
+        path, replace(rt.telescopes.get("kat-7"), mount="X-Y"), phase_centre_rad=CENTRE, duration_s=60.0,
+        integration_s=60.0,
+    )  # fmt: skip
+    said = command("simulate", path, "--sky", sky_file, "--beam", files, code=1).output
+    assert "antenna ANT-0 has the mount 'X-Y'; how a pattern turns on the sky is known of ALT-AZ and EQUATORIAL" in said
     said = command("simulate", kat7, "--sky", sky_file, "--beam", f"{tmp_path}/none_$(corr)_$(reim).fits", code=2)
     assert "there is no file" in said.output

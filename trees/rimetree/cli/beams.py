@@ -26,12 +26,13 @@ _EXPECTED = {
 @dataclass(frozen=True)
 class Dish:
     """An antenna of a set or telescope; `used`: whether there are data of it; `site_m`: where the array's middle is
-    (ITRF), for mounts that turn on the sky."""
+    (ITRF); `mount`: as in the ANTENNA table."""
 
     name: str
     diameter_m: float
     used: bool = True
     site_m: tuple[float, ...] | None = None
+    mount: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,12 @@ class AskedBeam:
     beam: Beam | BeamPattern | None
 
     def of(self, dish: Dish) -> Beam | BeamPattern:
-        """The beam of a dish. Raises `Failed` where it has no diameter and no beam was given."""
+        """The beam of a dish. Raises `Failed` where it has no diameter and no beam was given, and where it is not known
+        how a pattern turns."""
         from rimetree import Beam, BeamPattern
 
         if isinstance(self.beam, BeamPattern):
-            return replace(self.beam, site_m=dish.site_m)
+            return replace(self.beam, site_m=dish.site_m if _turns(dish) else None)
         if self.beam is not None:
             return self.beam
         if not dish.diameter_m > 0:
@@ -56,6 +58,18 @@ class AskedBeam:
                 'as in "airy: 25m"'
             )
         return Beam.of_dish(dish.diameter_m)
+
+
+def _turns(dish: Dish) -> bool:
+    from rimetree.observing.mounts import STANDING, TURNING
+
+    mount = dish.mount.upper()
+    if mount not in TURNING + STANDING:
+        raise Failed(
+            f"--beam: antenna {dish.name} has the mount {dish.mount!r}; how a pattern turns on the sky is known of "
+            f"{' and '.join((TURNING[0], *STANDING))}"
+        )
+    return mount in TURNING
 
 
 class BeamType(click.ParamType):
@@ -179,18 +193,11 @@ def _beams_of(beams: Sequence[AskedBeam], dishes: Sequence[Dish]) -> list[Beam |
 
 def dishes_of(summary: dict) -> list[Dish]:
     """The antennas of a set, in the order of their numbers."""
-    from rimetree.observing.mounts import TURNING
-
     antennas = summary["antennas"]
     used = [antenna["position_m"] for antenna in antennas if antenna["n_row"] > 0]
     middle_m = tuple(sum(axis) / len(used) for axis in zip(*used, strict=True)) if used else None
     return [
-        Dish(
-            antenna["name"],
-            antenna["diameter_m"],
-            antenna["n_row"] > 0,
-            middle_m if antenna["mount"].upper() in TURNING else None,
-        )
+        Dish(antenna["name"], antenna["diameter_m"], antenna["n_row"] > 0, middle_m, antenna["mount"])
         for antenna in antennas
     ]
 

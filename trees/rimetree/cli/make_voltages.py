@@ -51,8 +51,9 @@ def command(
     how = recorded(**given)
     require_beam(beams, pointing, sky)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
-    dishes = map(Dish, how.array.antenna_names, how.array.dish_diameter_m.tolist())
-    model = through_beams(model, beams, pointing, list(dishes))
+    named = zip(how.array.antenna_names, how.array.dish_diameter_m.tolist(), strict=True)
+    dishes = [Dish(name, diameter_m, mount=how.array.mount) for name, diameter_m in named]
+    model = through_beams(model, beams, pointing, dishes)
     rng = np.random.default_rng([seed, 1])
     shape = (len(how.array), 2)
     gain = (1 + gain_scatter * rng.standard_normal(shape)) * np.exp(
