@@ -1,6 +1,5 @@
-// Where terms vary along channels a source takes a quarter of the time on each baseline without them. 1000 sources,
-// 2016 baselines of 64 dishes of two kinds, 64 channels, 5 times: 0.15 s instead of 0.44 s (2 cores of an AMD EPYC with
-// AVX-512, 2026-11-27).
+// With 1000 sources, 64 dishes of two kinds, 64 channels and 5 times, terms that are applied on each baseline take 3.1
+// times as long as dishes that are all alike, folded ones 1.2 times (2 cores of an AMD EPYC with AVX-512, 2026-11-27).
 #include "nodes/psv/folded_terms.h"
 
 #include <algorithm>
