@@ -3,6 +3,7 @@
 #include "nodes/psv/folded_terms.h"
 
 #include <algorithm>
+#include <map>
 
 #include "nodes/psv/body.h"
 #include "runtime/core/fingerprint.h"
@@ -14,6 +15,18 @@ namespace {
 // Nanoseconds of one core for each source and channel: to fold its terms and to read what came of it, and what terms
 // cost on each row beside those of a sky without.
 constexpr double kFold = 60, kTermsOfRow = 1.5;
+
+/// That a brightness with terms in it may take; to read it takes thrice as much again.
+constexpr double kMostBytes = 1 << 28;
+
+using Key = std::vector<const Result*>;  // brightness and terms
+
+Key key_of(const Evaluation& evaluation) {
+  const auto terms = evaluation.children().subspan(kFirstJones);
+  Key key{&evaluation.child(kBrightness)};
+  key.insert(key.end(), terms.begin(), terms.end());
+  return key;
+}
 
 /// Whether its terms may go into a brightness that does not vary in time, of which nobody wants a derivative.
 bool can_be_folded(const Evaluation& evaluation) {
@@ -35,65 +48,68 @@ bool is_conjugate_of(const Vells& one, const Vells& other) {
   if (!one.is_complex() && one.dims().rank < 2) return one.host() == other.host();
   return one.original() != nullptr && one.original()->host() == other.host();
 }
-
-}  // namespace
-
-FoldedTerms::FoldedTerms(const ChildLayout& layout) : layout_(layout), folded_(layout) {
-  folded_.jones_elements.clear();
-  for (const int elements : layout.jones_elements)
-    folded_.brightness_elements = std::max(folded_.brightness_elements, static_cast<std::int32_t>(elements));
-}
-
-FoldedTerms::Key FoldedTerms::key_of(const Evaluation& evaluation) const {
-  const auto terms = evaluation.children().subspan(kFirstJones);
-  Key key{&evaluation.child(kBrightness)};
-  key.insert(key.end(), terms.begin(), terms.end());
-  return key;
-}
-
-bool FoldedTerms::take(BatchContext& context, std::span<Evaluation* const> batch) {
-  if (!context.devices.empty() || layout_.jones_elements.empty() || layout_.n_source == 0) return false;
-  double rows = 0, folds = 0;
-  for (const Evaluation* evaluation : batch) {
-    if (!can_be_folded(*evaluation)) return skies_.clear(), false;
-    const Key key = key_of(*evaluation);
-    const double n_channel = evaluation->cells().shape()[Axis::frequency];
-    rows += n_time(layout_, *evaluation) * n_channel;
-    if (skies_.try_emplace(key).second) folds += cells_of(key)[Axis::frequency];
-    if (skies_.size() > batch.size() / 2 + 1) break;
-  }
-  if (folds * kFold > rows * kTermsOfRow) return skies_.clear(), false;
-  for (Evaluation* evaluation : batch) {
-    Result& brightness = skies_[key_of(*evaluation)];
-    if (brightness.value.empty()) fold(context.threads, *evaluation, brightness);
-    std::vector<const Result*>& children =
-        children_.emplace_back(evaluation->children().begin(), evaluation->children().begin() + kFirstJones);
-    children[kBrightness] = &brightness;
-    given_.push_back(evaluation);
-    seen_.push_back(&evaluations_.emplace_back(evaluation->node, evaluation->request, evaluation->pool, children,
-                                               evaluation->result));
-  }
-  context.notes.add("psv-folded-terms", "PSV: " + std::to_string(skies_.size()) +
-                                            " products of brightness and Jones terms, each for many baselines");
+/// Whether the terms right of the brightness are the conjugate transposes of those left of it.
+bool is_one_antennas(const Key& key) {
+  for (std::size_t i = 1; i < key.size(); i += 2)
+    if (!is_conjugate_of(key[i + 1]->value, key[i]->value)) return false;
   return true;
 }
 
-void FoldedTerms::fold(ThreadPool& threads, const Evaluation& evaluation, Result& brightness) const {
-  const auto sky = sky_operands<double>(evaluation, {});
-  const auto baseline = baseline_operands<double>(layout_, evaluation, {});
-  const Problem<double> problem = problem_of(layout_, evaluation, sky, baseline);
-  const Key key = key_of(evaluation);
-  bool conjugated = true;  // J_q^H is that of J_p
-  for (std::size_t i = 1; i < key.size(); i += 2)
-    conjugated = conjugated && is_conjugate_of(key[i + 1]->value, key[i]->value);
+}  // namespace
 
+std::vector<std::vector<Evaluation*>> terms_to_fold(BatchContext& context, const ChildLayout& layout,
+                                                    std::span<Evaluation* const> batch) {
+  if (!context.devices.empty() || layout.jones_elements.empty() || layout.n_source == 0) return {};
+  std::map<Key, std::size_t> sky_of;
+  std::vector<std::vector<Evaluation*>> skies;
+  double rows = 0, folds = 0;
+  for (Evaluation* evaluation : batch) {
+    if (!can_be_folded(*evaluation)) return {};
+    const Key key = key_of(*evaluation);
+    rows += n_time(layout, *evaluation) * evaluation->cells().shape()[Axis::frequency];
+    const auto [sky, is_new] = sky_of.try_emplace(key, skies.size());
+    if (is_new) {
+      skies.emplace_back();
+      const double n_channel = cells_of(key)[Axis::frequency];
+      if (4 * sizeof(Complex<double>) * layout.n_source * n_channel > kMostBytes) return {};
+      folds += n_channel;
+    }
+    skies[sky->second].push_back(evaluation);
+  }
+  if (folds * kFold > rows * kTermsOfRow) return {};
+  context.notes.add("psv-folded-terms", "PSV: " + std::to_string(skies.size()) +
+                                            " products of brightness and Jones terms, each for many baselines");
+  return skies;
+}
+
+FoldedTerms::FoldedTerms(ThreadPool& threads, const ChildLayout& layout, std::span<Evaluation* const> baselines)
+    : folded_(layout), given_(baselines.begin(), baselines.end()) {
+  folded_.jones_elements.clear();
+  for (const int elements : layout.jones_elements)
+    folded_.brightness_elements = std::max(folded_.brightness_elements, static_cast<std::int32_t>(elements));
+  fold(threads, layout, *given_.front());
+  for (const Evaluation* evaluation : given_) {
+    std::vector<const Result*>& children =
+        children_.emplace_back(evaluation->children().begin(), evaluation->children().begin() + kFirstJones);
+    children[kBrightness] = &brightness_;
+    seen_.push_back(&evaluations_.emplace_back(evaluation->node, evaluation->request, evaluation->pool, children,
+                                               evaluation->result));
+  }
+}
+
+void FoldedTerms::fold(ThreadPool& threads, const ChildLayout& layout, const Evaluation& evaluation) {
+  const auto sky = sky_operands<double>(evaluation, {});
+  const auto baseline = baseline_operands<double>(layout, evaluation, {});
+  const Problem<double> problem = problem_of(layout, evaluation, sky, baseline);
+  const Key key = key_of(evaluation);
+  const bool conjugated = is_one_antennas(key);
   const CellShape cells = cells_of(key);
   const auto n_channel = static_cast<std::size_t>(cells[Axis::frequency]);
   const auto per_source = static_cast<std::size_t>(folded_.brightness_elements);
-  const TensorShape dims = per_source == 1 ? TensorShape{layout_.n_source} : TensorShape{layout_.n_source, 2, 2};
-  brightness.value = Vells(evaluation.pool, NumberType::complex, dims, cells);
-  Complex<double>* to = brightness.value.complex();
-  threads.parallel_for(static_cast<std::size_t>(layout_.n_source), 16, [&](std::size_t begin, std::size_t end, int) {
+  const TensorShape dims = per_source == 1 ? TensorShape{layout.n_source} : TensorShape{layout.n_source, 2, 2};
+  brightness_.value = Vells(evaluation.pool, NumberType::complex, dims, cells);
+  Complex<double>* to = brightness_.value.complex();
+  threads.parallel_for(static_cast<std::size_t>(layout.n_source), 16, [&](std::size_t begin, std::size_t end, int) {
     for (std::size_t s = begin; s < end; ++s)
       for (std::size_t f = 0; f < n_channel; ++f) {
         const auto source = static_cast<std::ptrdiff_t>(s), channel = static_cast<std::ptrdiff_t>(f);
@@ -105,9 +121,9 @@ void FoldedTerms::fold(ThreadPool& threads, const Evaluation& evaluation, Result
         for (std::size_t e = 0; e < per_source; ++e) to[(s * per_source + e) * n_channel + f] = elements[e];
       }
   });
-  brightness.stamp = 1;
+  brightness_.stamp = 1;
   for (const Result* part : key)
-    brightness.stamp = part->stamp == 0 || brightness.stamp == 0 ? 0 : mix(brightness.stamp, part->stamp);
+    brightness_.stamp = part->stamp == 0 || brightness_.stamp == 0 ? 0 : mix(brightness_.stamp, part->stamp);
 }
 
 void FoldedTerms::finish() {

@@ -3,38 +3,56 @@
 #pragma once
 
 #include <deque>
-#include <map>
+#include <span>
 #include <vector>
 
 #include "nodes/psv/operands.h"
+#include "nodes/psv/packed_skies.h"
 #include "runtime/core/node/batch_kernel.h"
 
 namespace rimetree::psv {
 
+/// The baselines of a batch, those with the same brightness and terms together: if terms can be folded, and that is
+/// less work than to apply them on each baseline; otherwise none. On the host: devices apply terms where they are.
+std::vector<std::vector<Evaluation*>> terms_to_fold(BatchContext& context, const ChildLayout& layout,
+                                                    std::span<Evaluation* const> batch);
+
+/// Some that have the same brightness and terms, as evaluations of children without terms.
 class FoldedTerms {
  public:
-  explicit FoldedTerms(const ChildLayout& layout);
+  FoldedTerms(ThreadPool& threads, const ChildLayout& layout, std::span<Evaluation* const> baselines);
+  FoldedTerms(const FoldedTerms&) = delete;
 
-  /// Takes all of a batch, if its terms can be folded and that is less work than to apply them on each baseline;
-  /// otherwise none. On the host: devices apply terms where they are.
-  bool take(BatchContext& context, std::span<Evaluation* const> batch);
-  /// The same evaluations, of children without terms. They share the results, and finish() brings back what is set
-  /// besides.
+  /// They share the results of those that were given, and finish() brings back what is set besides.
   const std::vector<Evaluation*>& evaluations() const { return seen_; }
   const ChildLayout& layout() const { return folded_; }
+  /// Their own, as nobody sees this sky again.
+  PackedSkies& skies() { return skies_; }
   void finish();
 
  private:
-  using Key = std::vector<const Result*>;  // brightness and terms
-  Key key_of(const Evaluation& evaluation) const;
-  void fold(ThreadPool& threads, const Evaluation& evaluation, Result& brightness) const;
+  void fold(ThreadPool& threads, const ChildLayout& layout, const Evaluation& evaluation);
 
-  const ChildLayout& layout_;
   ChildLayout folded_;
-  std::map<Key, Result> skies_;
+  Result brightness_;
+  PackedSkies skies_;
+  std::vector<Evaluation*> given_, seen_;
   std::deque<std::vector<const Result*>> children_;
   std::deque<Evaluation> evaluations_;
-  std::vector<Evaluation*> given_, seen_;
 };
+
+/// evaluate(FoldedTerms) for each sky of `terms_to_fold`, of which one at a time is in memory. False where there are
+/// none.
+template <class F>
+bool fold_terms(BatchContext& context, const ChildLayout& layout, std::span<Evaluation* const> batch,
+                const F& evaluate) {
+  const auto skies = terms_to_fold(context, layout, batch);
+  for (const std::vector<Evaluation*>& baselines : skies) {
+    FoldedTerms folded(context.threads, layout, baselines);
+    evaluate(folded);
+    folded.finish();
+  }
+  return !skies.empty();
+}
 
 }  // namespace rimetree::psv

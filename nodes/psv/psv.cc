@@ -186,19 +186,19 @@ class PsvKernel final : public BatchKernel {
   explicit PsvKernel(psv::ChildLayout layout) : layout_(std::move(layout)) {}
 
   void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
-    if (!layout_.has_common_jones) return evaluate_stacks(context, layout_, batch);
+    if (!layout_.has_common_jones) return evaluate_stacks(context, layout_, batch, skies_);
     bring_inputs_to_host(context, batch);
     psv::RepeatedTerms repeated;
-    evaluate_stacks(context, layout_, repeated.add(layout_, batch));
+    evaluate_stacks(context, layout_, repeated.add(layout_, batch), skies_);
     repeated.finish();
   }
   /// Each Jones term has a matrix for each source.
-  void evaluate_stacks(BatchContext& context, const psv::ChildLayout& layout, std::span<Evaluation* const> batch) {
-    psv::FoldedTerms folded(layout);
-    if (folded.take(context, batch)) {
-      evaluate_stacks(context, folded.layout(), folded.evaluations());
-      return folded.finish();
-    }
+  void evaluate_stacks(BatchContext& context, const psv::ChildLayout& layout, std::span<Evaluation* const> batch,
+                       psv::PackedSkies& skies) {
+    if (psv::fold_terms(context, layout, batch, [&](psv::FoldedTerms& folded) {
+          evaluate_stacks(context, folded.layout(), folded.evaluations(), folded.skies());
+        }))
+      return;
     std::vector<psv::ForwardSum> sums;
     std::vector<Evaluation*> with_kernels, general;
     for (Evaluation* evaluation : batch) {
@@ -207,7 +207,7 @@ class PsvKernel final : public BatchKernel {
       (own ? with_kernels : general).push_back(evaluation);
     }
     bring_inputs_to_host(context, with_kernels);
-    evaluate_sums(context, layout, std::move(sums));
+    evaluate_sums(context, layout, std::move(sums), skies);
     if (context.devices.empty()) general = evaluate_single_times(context, general);
     if (general.empty()) return;
     const std::vector<Evaluation*> on_host = psv::general::evaluate_on_devices(context, layout_, general);
@@ -255,7 +255,8 @@ class PsvKernel final : public BatchKernel {
  private:
   std::vector<Evaluation*> evaluate_single_times(BatchContext& context, const std::vector<Evaluation*>& batch);
   static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
-  void evaluate_sums(BatchContext& context, const psv::ChildLayout& layout, std::vector<psv::ForwardSum> sums);
+  void evaluate_sums(BatchContext& context, const psv::ChildLayout& layout, std::vector<psv::ForwardSum> sums,
+                     psv::PackedSkies& skies);
   /// evaluate(evaluations of the group); what is wrong is wrong with each of them.
   template <class F>
   static void evaluate_or_fail(const std::vector<psv::ForwardSum>& group, const F& evaluate);
@@ -288,14 +289,14 @@ std::vector<Evaluation*> PsvKernel::evaluate_single_times(BatchContext& context,
                       "PSV: one time after the other, as " + psv::general::obstacle_to_kernels(*times.first()));
   for (std::int32_t t = 0; t < times.n_time() && !times.empty(); ++t) {
     const std::vector<Evaluation*> at_time = times.evaluations_at(t);
-    evaluate_stacks(context, layout_, at_time);
+    evaluate_stacks(context, layout_, at_time, skies_);
     times.finish();
   }
   return others;
 }
 
-void PsvKernel::evaluate_sums(BatchContext& context, const psv::ChildLayout& layout,
-                              std::vector<psv::ForwardSum> sums) {
+void PsvKernel::evaluate_sums(BatchContext& context, const psv::ChildLayout& layout, std::vector<psv::ForwardSum> sums,
+                              psv::PackedSkies& skies) {
   const auto derivatives =
       std::stable_partition(sums.begin(), sums.end(), [](const auto& sum) { return sum.derivative == nullptr; });
   std::vector<psv::ForwardSum> others(derivatives, sums.end());
@@ -306,9 +307,9 @@ void PsvKernel::evaluate_sums(BatchContext& context, const psv::ChildLayout& lay
       const std::vector<ParameterId> unknowns = psv::shared_unknowns(context, layout, group);
       std::set<ParameterId> made;
       const auto [total_flux, with_slopes] =
-          psv::evaluate_group(context, layout, group, skies_, unknowns.empty() ? nullptr : &unknowns.front());
+          psv::evaluate_group(context, layout, group, skies, unknowns.empty() ? nullptr : &unknowns.front());
       for (std::size_t i = 0; i < unknowns.size() && with_slopes; ++i)
-        if (i == 0 || psv::evaluate_slopes(context, layout, group, unknowns[i], skies_)) made.insert(unknowns[i]);
+        if (i == 0 || psv::evaluate_slopes(context, layout, group, unknowns[i], skies)) made.insert(unknowns[i]);
       const std::set<const Evaluation*> own(evaluations.begin(), evaluations.end());
       std::erase_if(others, [&](const psv::ForwardSum& sum) {
         return sum.slot >= kFirstJones && made.contains(sum.derivative->parameter) && own.contains(sum.evaluation);
@@ -317,7 +318,7 @@ void PsvKernel::evaluate_sums(BatchContext& context, const psv::ChildLayout& lay
       verify_results(context, layout, evaluations, &operands, layout.jones_elements.empty() ? total_flux : 0);
     });
   for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout, others))
-    evaluate_or_fail(group, [&](std::span<Evaluation* const>) { evaluate_group(context, layout, group, skies_); });
+    evaluate_or_fail(group, [&](std::span<Evaluation* const>) { evaluate_group(context, layout, group, skies); });
 }
 
 template <class F>
