@@ -68,3 +68,21 @@ def test_models_without_smearing_are_subtracted_as_they_were_solved_for(command,
         assert warned == (name == "WITH")
         left[name] = max(np.abs(tile["columns"][name]).max() for tile in rt.ms.tiles(kat7, [name]))
     assert left["WITHOUT"] < 1e-5 and left["WITH"] > 100 * left["WITHOUT"]
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ("--channels 0 --taps 8", "--taps goes with channels that are made"),
+        ("--channels 0 --window hann", "--window goes with channels that are made"),
+        ("--file-channels 4 --gain 2", "--gain goes with channels that are made"),
+        ("--file-channels 4 --channel-format int4", "--channel-format goes with channels that are made"),
+        ("--timeout 3s", "--timeout goes with streams"),
+    ],
+)
+def test_options_of_channels_that_are_not_made_and_of_streams(command, tmp_path, given, message):
+    (tmp_path / "v.dat").write_bytes(bytes(1 << 16))
+    words = ["correlate", tmp_path / "v.dat", "-o", tmp_path / "a.ms", "--format", "int8", "--layout", "atca-6a"]
+    words += ["--phase-centre", "0h", "-30d", "--start", "2025-01-01T08:00:00", "--sample-rate", "1MHz"]
+    assert message in command(*words, *given.split(), code=2).stderr
+    assert not (tmp_path / "a.ms").exists()

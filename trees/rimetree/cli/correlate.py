@@ -11,6 +11,7 @@ from ..utc import utc_text
 from .errors import Failed
 from .output import log
 from .selection import threads_option
+from .together import refuse_without
 from .voltage_options import CHANNEL_OPTIONS, channel_options, recorded, recording_options, stream_options
 
 
@@ -80,6 +81,7 @@ def _recordings(files, *, feeds, lost, duration, timeout, **given) -> list:
         raise click.UsageError("give files or streams, not both")
     if duration is not None and not n_stream:
         raise click.UsageError("--duration is that of streams; files are correlated as far as they go")
+    refuse_without("streams", n_stream > 0, "timeout")
     channels = {name: given.pop(name) for name in CHANNEL_OPTIONS}
     how = recorded(**given, are_streams=n_stream > 0)
     count, rest = divmod(len(files), len(how.centres_hz))
@@ -112,6 +114,9 @@ def _channelisation(format: str, *, file_channels, channels, taps, window, chann
     """Fields of a Recording, and what follows where options are not given."""
     if channels is None:
         channels = 128 if file_channels == 1 else 0
+    refuse_without(
+        "channels that are made, and here there are none", channels > 0, "taps", "window", "channel_format", "gain"
+    )
     return {
         "file_channels": file_channels,
         "channels": channels or None,
