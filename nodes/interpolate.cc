@@ -32,7 +32,8 @@ class Interpolate final : public CellNode<Interpolate> {
                          {.label = "place",
                           .shape = "[1] to [3], or [source,1] to [source,3]",
                           .unit = "dimensionless",
-                          .doc = "where to look: for each dimension of the grid so many steps from its first entry"}},
+                          .doc = "where to look: for each dimension of the grid so many steps from its first entry",
+                          .is_real = true}},
             .state = {{.name = "outside",
                        .type = StateType::text,
                        .default_value = std::string("nan"),
@@ -65,12 +66,6 @@ class Interpolate final : public CellNode<Interpolate> {
     for (int d = k; d < table.rank; ++d) entry *= static_cast<std::size_t>(table[d]);
     const std::size_t sources = place.rank == 2 ? static_cast<std::size_t>(place[0]) : 1;
     for (std::size_t s = 0; s < sources; ++s) look_up(in, table, k, s, entry, out + s * entry);
-  }
-
- protected:
-  void evaluate(Evaluation& evaluation) const override {
-    if (evaluation.child(1).value.is_complex()) throw ShapeError("places must be real, but are complex");
-    CellNode::evaluate(evaluation);
   }
 
  private:

@@ -43,11 +43,25 @@ void check_outcome(const Evaluation& evaluation) {
   }
 }
 
+/// Whether no child is complex that must be real; if one is, the result says so.
+bool are_real(const Node& node, std::span<const Result* const> children, Result& result) {
+  const NodeClass& of = node.node_class();
+  for (std::size_t slot = 0; slot < std::min(of.children.size(), children.size()); ++slot) {
+    const ChildSpec& spec = of.children[slot];
+    if (!spec.is_real || children[slot] == nullptr || !children[slot]->value.is_complex()) continue;
+    result.status = Result::Status::failed;
+    result.failures.push_back(
+        {node.name(), of.name, node.origin(), "child \"" + spec.label + "\" must be real, but is complex"});
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Contract::prepare(const Node& node, std::span<const Result*>& children, Result& result) {
   const auto is_there = [](const Result* child) { return child == nullptr || child->ok(); };
-  if (std::all_of(children.begin(), children.end(), is_there)) return true;
+  if (std::all_of(children.begin(), children.end(), is_there)) return are_real(node, children, result);
   for (const Result* child : children) {
     if (child == nullptr || child->status != Result::Status::failed) continue;
     result.status = Result::Status::failed;
@@ -79,7 +93,7 @@ bool Contract::prepare(const Node& node, std::span<const Result*>& children, Res
     children[kept++] = child;
   }
   children = children.first(kept);
-  return any_value;
+  return any_value && are_real(node, children, result);
 }
 
 void Contract::evaluate_batch(BatchContext& context, BatchKernel& kernel, std::span<Evaluation* const> batch) {

@@ -1,6 +1,7 @@
 // The contract every node keeps, in one place: what happens before and after a class's mathematics.
 //   failed child   -> the result fails with the children's failures; nothing is computed
 //   missing child  -> the result is missing, unless the class skips missing children and has one left
+//   complex child  -> where the class says that it must be real the result fails
 //   flags          -> a cell is flagged where any child is, unless the class says otherwise
 //   exception      -> a Failure naming the node, its class and the user's script line
 //   outcome        -> dimensions, cells, flags and derivatives must fit the node and the request

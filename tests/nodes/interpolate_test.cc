@@ -51,7 +51,7 @@ TEST(InterpolateNode, TakesNoComplexPlaces) {
   forest.constant("table", array({2}, {1, 2})).constant("place", complex_array({1}, {{0.5, 1}}));
   const ResultPtr x = forest.node("x", "Interpolate", {"table", "place"}).evaluate("x");
   ASSERT_EQ(x->failures.size(), 1u);
-  EXPECT_EQ(x->failures[0].message, "places must be real, but are complex");
+  EXPECT_EQ(x->failures[0].message, "child \"place\" must be real, but is complex");
 }
 
 TEST(InterpolateNode, TakesTablesOfOneEntry) {

@@ -1014,7 +1014,7 @@ def PSV(
 
     Children
         lmn ([S,3], dimensionless)
-            direction cosines l, m, n
+            direction cosines
         brightness ([S,2,2] or [S], Jy)
             brightness matrices XX XY YX YY, or unpolarised fluxes
         uvw ([3] or [2,3], m, m/s)

@@ -21,6 +21,7 @@ struct ChildSpec {
   std::string doc;
   bool optional = false;
   bool repeated = false;  ///< any number of children from here on; only the last specification
+  bool is_real = false;   ///< a complex one is an error
 };
 
 struct NodeClass {
