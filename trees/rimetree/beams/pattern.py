@@ -54,8 +54,8 @@ class BeamPattern:
     ----------
     name : of the files that it is from
     feed : "linear" or "circular"
-    frequency, m, l : the axes; m and l are direction cosines, to the north and to the east of where it points, or where
-        it turns upwards and to that side to which azimuth grows from the north
+    frequency, m, l : the axes; m and l are direction cosines from where it points, to the north and to the east; where
+        it turns, m is upwards, and l is to m as east is to north
     fingerprint : of the numbers
     pointing_rad : (ra, dec) that all dishes follow, in the frame of the sky's positions; None: the phase centre
     site_m : where it turns on the sky, as that of an alt-azimuth mount: the place (ITRF) whose parallactic angle it
