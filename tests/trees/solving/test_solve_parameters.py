@@ -281,3 +281,19 @@ def test_several_directions(kind):
             one, two = (planted.solved_gains(report, kind, N, f"G{d}") for report in (joint, other))
             difference = np.abs(planted.in_gauge(one, kind) - planted.in_gauge(two, kind))
             assert np.max(difference) < 0.05 * sigma
+
+
+def test_a_report_says_how_many_unknowns_data_tell():
+    """A sum of two is one number; and at its start a square has no slope, so that nothing moves."""
+    ns = rt.NodeScope()
+    ns.a << rt.Parm(0.0, solvable=True)
+    ns.b << rt.Parm(0.0, solvable=True)
+    ns.sum << rt.Solver(rt.Condeq(2.0, ns.a + ns.b))
+    ns.square << rt.Solver(rt.Condeq(2.0, ns.a * ns.a), rt.Condeq(1.0, ns.b))
+    ns.both << rt.Solver(rt.Condeq(2.0, ns.a), rt.Condeq(1.0, ns.b))
+    for solver, text in {
+        "sum": "1 equations for 2 unknowns, of which the data tell 1;",
+        "square": "2 equations for 2 unknowns, of which the data tell 1;",
+        "both": "2 equations for 2 unknowns;",
+    }.items():
+        assert text in str(rt.Forest(ns).solve(solver, rt.Cells(freq_hz=[1e9])))

@@ -116,10 +116,12 @@ class SolveReport:
 
     def __str__(self) -> str:
         good = sum(group.converged for group in self.groups)
+        unknowns, rank = (sum(getattr(g, name) for g in self.groups) for name in ("unknowns", "rank"))
+        told = f", of which the data tell {rank}" if rank < unknowns else ""
         lines = [
             f"{self.solver}: {good} of {len(self.groups)} groups of unknowns converged; chi-square "
             f"{sum(g.chi_square_before for g in self.groups):.6g} -> {sum(g.chi_square for g in self.groups):.6g} with "
-            f"{sum(g.equations for g in self.groups)} equations for {sum(g.unknowns for g in self.groups)} unknowns; "
+            f"{sum(g.equations for g in self.groups)} equations for {unknowns} unknowns{told}; "
             f"{self.method}; nodes {self.evaluate_seconds:.3f} s, solver {self.algebra_seconds:.3f} s"
         ]
         if priors := sum(g.priors for g in self.groups):
