@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from ..evaluation.solving import SolutionFlag
+from .data.links import Links
 from .solutions.small_gains import with_errors_of_small_gains
 from .solutions.term_solutions import TermSolutions
 from .starts.fewer_directions import BestFit
@@ -93,6 +94,31 @@ def flag_untold(
     for name in {term for term, _ in untold}:
         own = [one for one in parameters if one.term == name]
         arrays[f"{name}:flag"][[(name, one.direction) in untold for one in own]] = NOT_TOLD
+
+
+def flag_apart(
+    parameters: Sequence[Parameter],
+    arrays: dict[str, np.ndarray],
+    links: Links,
+    times: Mapping[str, Axis],
+    reference: int,
+) -> None:
+    """Flags antennas that no data link with the reference, of terms of which that is held: data tell no more than what
+    such antennas are to each other. `times`: intervals of each term."""
+    for name, axis in times.items():
+        own = [one for one in parameters if one.term == name]
+        held = {one.direction for one in own if one.referred}
+        if not held:
+            continue
+        first = [
+            one
+            for one in own
+            if (one.part, one.element, one.direction) == (own[0].part, own[0].element, own[0].direction)
+        ]
+        apart = links.apart(axis.edges, reference, {one.antenna: one.node for one in first})
+        for k, one in enumerate(own):
+            if one.direction in held:
+                arrays[f"{name}:flag"][k][apart[one.antenna]] |= SolutionFlag.AMBIGUOUS
 
 
 def _flag_of_held(others: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from ..evaluation.solving import SolutionFlag, SolveReport
 from ..forest import Forest
 from ..ms import OpenSet, Tiles, run_options, tiles, without_averaging
 from ..writing.scope import NodeScope
-from .collected import chunk_arrays, flag_absent, flag_reasons, flag_untold
+from .collected import chunk_arrays, flag_absent, flag_apart, flag_reasons, flag_untold
 from .data.baseline_averaging import cells_averaged
 from .data.data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data.data_weights import DataWeights
@@ -153,7 +153,7 @@ class Session:
         fitted = BestFit(StartingValues({}), None)
         if good.any() and self.tree.solved(reference):  # else nothing is told of any term
             fitted = self._fitted(chunk, data, reference)
-        arrays, scale = self._arrays(chunk, fitted, reference)
+        arrays, scale = self._arrays(chunk, fitted, reference, counts)
         arrays |= {"good": good, "all": counts.all}
         flagged_of = flag_reasons(self._every, self.tree.parameters, arrays, group.correlations)
         report = ChunkReport(
@@ -202,7 +202,7 @@ class Session:
         self._search.take_tiles(None)
         return found
 
-    def _arrays(self, chunk: Chunk, fitted: BestFit, reference: int) -> tuple[dict, float | None]:
+    def _arrays(self, chunk: Chunk, fitted: BestFit, reference: int, counts: DataCounts) -> tuple[dict, float | None]:
         """Solutions as arrays, and how much larger the data are than the model, where no term has an amplitude."""
         begin, solved = fitted.begin, fitted.solved
         moves = self._fits.moves(solved) or Moves(self.tree)
@@ -218,13 +218,15 @@ class Session:
         arrays = chunk_arrays(self._every, self.tree.parameters, asked, tables, self._shapes(chunk))
         flag_absent(self._terms, self.tree.parameters, arrays, fitted)
         flag_redundant(self.redundant, self.tree.parameters, arrays)
+        flag_apart(self.tree.parameters, arrays, counts.links, chunk.times, reference)
         flag_untold(self.tree.parameters, arrays, self.tree.untold)
-        if self._options.min_fraction > 0:
-            self._flag_thin(chunk, arrays)
+        self._flag_thin(chunk, arrays)
         return arrays, None if scale is None else float(np.median(np.abs(scale["value"])))
 
     def _flag_thin(self, chunk: Chunk, arrays: dict) -> None:
         """Flags solutions of which less than the least fraction of the data is good."""
+        if not self._options.min_fraction > 0:
+            return
         group, data = self.plan.group, self._options.data
         found = self._apart(chunk, without_averaging(group.selection))
         axes = {t.name: (chunk.times[t.name].edges, self.plan.frequencies[t.name].edges) for t in self._every}
@@ -336,11 +338,8 @@ class Session:
         shapes = self._shapes(chunk)
         rank = ranks(self._terms, shapes)
         pairs = self._gauge.pairs(rank, self._axes(chunk))
-        asked = {
-            one.node
-            for one in self.tree.solved(reference, begin.absent, begin.released)
-            if only is None or one.node in only
-        }
+        solved_for = self.tree.solved(reference, begin.absent, begin.released)
+        asked = {one.node for one in solved_for if only is None or one.node in only}
         gone = {one.node for one in self.tree.parameters if one.scales and one.direction in begin.absent}
         asked -= gone
         for direction, node in self.tree.presence.items():

@@ -50,6 +50,7 @@ TEST(CountCells, what_is_bad_counts_nowhere) {
   Cells absent;
   absent.row[3] = -1;
   EXPECT_EQ(absent.count().good, (std::vector<double>{4, 2}));
+  EXPECT_EQ(absent.count().linked, (std::vector<double>{1, 1, 1, 0}));
 }
 
 TEST(CountCells, baselines_of_other_lengths_are_good_but_have_no_power) {
@@ -58,6 +59,7 @@ TEST(CountCells, baselines_of_other_lengths_are_good_but_have_no_power) {
   const CellCounts counts = cells.count();
   EXPECT_EQ(counts.good, (std::vector<double>{4, 4}));
   EXPECT_EQ(counts.power, 4 * 2 * 25);
+  EXPECT_EQ(counts.linked, (std::vector<double>{1, 0, 0, 1}));
 }
 
 TEST(CountCells, magnitudes_only_where_they_are_asked_for) {

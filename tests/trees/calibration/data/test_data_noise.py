@@ -29,6 +29,7 @@ def tile(signal, rng, shape=SHAPE):
         "weight": weight,
         "flag": flag,
         "row": np.zeros(shape[:2], int),
+        "time_s": 10.0 * np.arange(shape[1]),
     }
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..._core import count_cells
 from ...ms import CORRELATION_NAMES, MsGroup
 from ..plan.solve_trees import DataSelection, within_limits
+from .links import Links
 from .neighbours import half_squares_of_differences
 
 _PARALLEL = {"I", "XX", "YY", "RR", "LL"}
@@ -23,13 +24,14 @@ _FEWEST_PAIRS = 50  # of neighbours, by which noise is known to a tenth
 @dataclass(frozen=True, eq=False)
 class DataCounts:
     """Of the baselines of each of `MsGroup.antennas`: good data (not flagged and of positive weight), all data,
-    and the mean magnitude of the good parallel hands, in the unit of the column (0 where there are none). `power`: sum
-    of weight |V|^2 of the good data that are solved on; `noise`: the mean of what is noise in that, by half the squares
-    of differences of neighbouring channels or times (the smaller), None where there are none."""
+    and the mean magnitude of the good parallel hands, in the unit of the column (0 where there are none). `links`: of
+    the good data that are solved on; `power`: their sum of weight |V|^2; `noise`: the mean of what is noise in that, by
+    half the squares of differences of neighbouring channels or times (the smaller), None where there are none."""
 
     good: NDArray[np.int64]
     all: NDArray[np.int64]
     magnitude: NDArray[np.float64]
+    links: Links
     power: float = 0.0
     noise: float | None = None
 
@@ -48,7 +50,7 @@ def count_data(
     number = {antenna: index for index, antenna in enumerate(group.antennas)}
     good, every = np.zeros(len(number)), np.zeros(len(number))
     total, count = np.zeros(len(number)), np.zeros(len(number))
-    differences = np.zeros((2, 2))
+    differences, links = np.zeros((2, 2)), Links(group.antennas)
     for tile in tiles:
         hands = np.array([CORRELATION_NAMES.get(kind) in _PARALLEL for kind in tile["correlation_type"]], np.uint8)
         antenna = np.array([[number[a] for a in pair] for pair in tile["baselines"]])
@@ -63,7 +65,8 @@ def count_data(
             )
             within = within_limits(tile, some, data)
             limits = None if within is None else np.ascontiguousarray(within).view(np.uint8)
-            *sums, own_power = count_cells(value, weight, flag, row, hands, limits, magnitudes)
+            *sums, linked, own_power = count_cells(value, weight, flag, row, hands, limits, magnitudes)
+            links.add(tile["time_s"], antenna[some], np.asarray(linked).reshape(row.shape) > 0)
             power += own_power
             for table, of_baseline in zip((good, count, total), sums, strict=True):
                 np.add.at(table, antenna[some], of_cell * np.asarray(of_baseline)[:, None])
@@ -77,7 +80,7 @@ def count_data(
     good, every = (np.round(table).astype(np.int64) for table in (good, every))
     magnitude = np.divide(total, count, out=np.zeros(len(total)), where=count > 0)
     noise = min((float(own / pairs) for own, pairs in differences if pairs >= _FEWEST_PAIRS), default=None)
-    return DataCounts(good, every, magnitude, power, noise)
+    return DataCounts(good, every, magnitude, links, power, noise)
 
 
 def _baselines_at_a_time(tile: dict) -> Iterator[slice]:
