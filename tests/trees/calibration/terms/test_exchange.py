@@ -136,6 +136,22 @@ def test_a_leakage_beside_a_full_matrix(solved, terms, unit):
     assert_mean(found[unit], "diagonal" if unit == "F" else "unit")
 
 
+@pytest.mark.parametrize("terms", [["R: rotation, 1slot", "F: full"], ["F: full", "R: rotation, 1slot"]])
+def test_rotations_beside_a_full_matrix_that_changes_less_often(solved, terms):
+    """The full matrix takes any turn that all rotations of an antenna have in common: all values had been ambiguous."""
+    rng = np.random.default_rng(13)
+    angle, f = rng.uniform(-0.6, 0.6, (N_ANTENNA, N_TIME, 1)), mixed(rng, 1, 1)
+    r = np.moveaxis(np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]), (0, 1), (-2, -1))
+    truth = r @ f if terms[0].startswith("R") else f @ r
+    report, found, _ = solved(terms, lambda antenna: truth[antenna], POLARISED)
+    assert_converged(report, ["R"])
+    mean = np.angle(np.exp(1j * angle).mean(axis=1, keepdims=True))
+    own, sigma = (table["rotation"][:, 0, :, 0, 0].T for table in (found["R"].value, found["R"].sigma))
+    pulls = (own - (angle - mean)[..., 0]) / sigma
+    assert np.abs(np.exp(1j * own).mean(axis=1).imag).max() < 1e-6
+    assert np.sqrt((pulls**2).mean()) == pytest.approx(1, abs=0.25) and np.abs(pulls).max() < 5
+
+
 def regular(n, width=10.0):
     edges = width * np.arange(n + 1)
     return Axis(edges, 0.5 * (edges[1:] + edges[:-1]), np.full(n, width))
@@ -155,6 +171,9 @@ def regular(n, width=10.0):
         (["D: leakage", "H: full"], (6, 1), []),  # all leakages would have to take the same
         (["F: full", "D: leakage", "H: full"], (1, 1, 6), ["DH:H", "FD:D", "FH:F"]),
         (["G: diag", "H: full"], (1, 6), []),
+        (["R: rotation", "H: full"], (6, 1), ["RH:R"]),
+        (["H: full", "S: scalar", "R: rotation"], (1, 3, 6), ["HR:R"]),
+        (["R: rotation", "G: diag", "H: full"], (6, 1, 1), []),  # turns do not pass
     ],
 )
 def test_which_terms_can_exchange_any_matrix(lines, times, wanted):

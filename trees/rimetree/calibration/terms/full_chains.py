@@ -4,7 +4,8 @@ as well with any matrix U of an antenna, wherever X, what stands between them, l
 The convention is that one term of such a pair (`ExchangePair.unit`) has the unit matrix as the mean of its solutions,
 for each antenna and each interval in which data tell only the product; of directions it is the brightest whose mean
 counts, while all take what the term of the whole sky gives. A leakage can take of U no more than what leaves its
-diagonal 1: beside a full matrix inside it that matrix's mean is diagonal, inside a full matrix it is itself 1.
+diagonal 1: beside a full matrix inside it that matrix's mean is diagonal, inside a full matrix it is itself 1. A full
+matrix can take any turn that all rotations beside it have in common: these turn by nothing in the mean.
 
 What the Solver finds is moved here, exactly, and it is asked again, with the mean held (state field `normalised` = -1
 of the Parms), which tells the errors.
@@ -27,7 +28,8 @@ from .terms import Term
 #: What an H5parm says of a term that was normalised so.
 UNIT_MEAN = (
     "normalised, because data tell only its product with another matrix: for each antenna (of directions: of the "
-    "brightest) the mean of its matrices is the unit matrix, or diagonal where the other one is a leakage"
+    "brightest) the mean of its matrices is the unit matrix (of rotations: times a number), or diagonal where the "
+    "other one is a leakage"
 )
 _SINGULAR = 1e4  # condition of a mean that is not used
 
@@ -70,7 +72,7 @@ def exchange_pairs(
     chain = whole + each
     for place in reversed(range(len(chain))):
         outer = chain[place]
-        if outer.kind.name not in ("full", "leakage"):
+        if outer.kind.name not in ("full", "leakage", "rotation"):
             continue
         between: list[Term] = []
         for inner in chain[place + 1 :]:
@@ -86,9 +88,11 @@ def exchange_pairs(
                 between.append(inner)
     pairs: list[ExchangePair] = []
     for outer, inner, between in found:
-        names = [inner.name if "leakage" in (outer.kind.name, inner.kind.name) else None]
         order = sorted((outer.name, inner.name), key=lambda name: (any(p.unit == name for p in pairs), -ranks[name]))
-        pairs.append(ExchangePair(outer, inner, names[0] or order[0], between))
+        # Which of others gives way is not a matter of ranks.
+        rotation = next((term.name for term in (outer, inner) if term.kind.name == "rotation"), None)
+        leaking = inner.name if "leakage" in (outer.kind.name, inner.kind.name) else None
+        pairs.append(ExchangePair(outer, inner, rotation or leaking or order[0], between))
     return pairs
 
 
@@ -102,6 +106,8 @@ def _exchange(outer: Term, inner: Term, between: Sequence[Term], axes: Mapping[s
     """Whether two terms can exchange any matrix: those between them, and leakages, have one solution where it can be
     another one."""
     kinds = {outer.kind.name, inner.kind.name}
+    if kinds == {"rotation", "full"}:
+        return not between  # which turns would have to pass
     if "full" not in kinds or not kinds <= {"full", "leakage"}:
         return False
     single = [*between, *(term for term in (outer, inner) if term.kind.name == "leakage")]
@@ -136,6 +142,9 @@ class _Matrices:
     def write(self, values: dict[str, NDArray[np.float64]]) -> None:
         for direction, nodes in self.nodes.items():
             for (part, element), node in nodes.items():
+                if part == "rotation":
+                    values[node] = np.ascontiguousarray(_angle(self.value[direction]))
+                    continue
                 name = self.term.elements[element]
                 entry = self.value[direction][..., int(name[0]), int(name[1])]
                 values[node] = np.ascontiguousarray(entry.real if part == "re" else entry.imag)
@@ -214,6 +223,9 @@ def _turn(pair: ExchangePair, some, passed, outer) -> NDArray[np.complex128] | N
     mean = some.mean(axis=0)
     if not np.isfinite(mean).all() or np.linalg.cond(mean) > _SINGULAR:
         return None
+    if "rotation" in (pair.outer.kind.name, pair.inner.kind.name):
+        angle = _angle(mean)
+        mean = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     if pair.unit == pair.outer.name:
         return np.linalg.inv(mean)
     turn = passed @ mean @ np.linalg.inv(passed)
@@ -223,6 +235,11 @@ def _turn(pair: ExchangePair, some, passed, outer) -> NDArray[np.complex128] | N
             return None
         turn = turn / scale
     return turn
+
+
+def _angle(matrix: NDArray[np.complex128]) -> NDArray[np.float64]:
+    """[...] by which matrices [..., 2, 2] turn, that are rotations times numbers."""
+    return np.arctan2((matrix[..., 1, 0] - matrix[..., 0, 1]).real, np.trace(matrix, axis1=-2, axis2=-1).real)
 
 
 def _passed(between: Sequence[_Matrices], direction: str | None, place) -> NDArray[np.complex128]:
