@@ -26,7 +26,7 @@ class PluginError : public Error {
  public:
   using Error::Error;
 };
-/// The user asked to stop.
+/// The user asked to stop, or the caller has an exception of its own.
 class Cancelled : public Error {
  public:
   Cancelled() : Error("cancelled") {}

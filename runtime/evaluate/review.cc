@@ -61,6 +61,8 @@ void Evaluator::review(std::optional<int> changed) {
     std::optional<BuildError> error;
     try {
       reviewer->review({written, index, dims, std::cref(constant), good_directions, std::cref(warn)});
+    } catch (const Cancelled&) {
+      throw;
     } catch (...) {
       error = {node.name(), node.origin(), message_of_caught()};
     }

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/core/error.h"
+
 namespace rimetree::python {
 
 /// An owned reference.
@@ -33,8 +35,9 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-/// A Python exception is set; unwinds to the boundary, which returns nullptr.
-struct PythonError {};
+/// A Python exception is set; unwinds to the boundary, which returns nullptr, past those who turn exceptions into
+/// failures of nodes.
+struct PythonError : Cancelled {};
 
 /// Takes what a C API call returned; throws PythonError for nullptr.
 inline Ref check(PyObject* object) {

@@ -39,6 +39,8 @@ void ForestBuilder::define(std::string_view class_name, const std::map<std::stri
   slots_.clear();
   try {
     forest_->nodes_.push_back(make_node(node, class_name, state));
+  } catch (const Cancelled&) {
+    throw;
   } catch (...) {
     errors_.push_back(error(node, message_of_caught()));
     forest_->nodes_.push_back(nullptr);
@@ -196,6 +198,8 @@ void ForestBuilder::infer_dims() {
       forest_->dims_of_children(i, dims);
       Node& node = *forest_->nodes_[i];
       Forest::bind(node, node.result_dims(dims), dims);
+    } catch (const Cancelled&) {
+      throw;
     } catch (...) {
       errors_.push_back(error(i, message_of_caught()));
       sound_[i] = false;

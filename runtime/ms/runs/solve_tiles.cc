@@ -157,6 +157,8 @@ void solve_tiles(TileStream& tiles, Evaluator& evaluator, const SolveTilesOption
     solver.capabilities().solver->solve(evaluator, parts, cancellation);
   } catch (const MsError&) {
     throw;
+  } catch (const Cancelled&) {
+    throw;
   } catch (const Error& error) {
     report_failures({{solver.name(), solver.node_class().name, solver.origin(), error.what()}}, tiles.key(0));
   }
