@@ -84,7 +84,8 @@ def with_more_starts(
         if solved is None or begin.lowest:
             break
         poor = _excess(begin, solved) > POOR
-        short = 0.0 if poor else falls_short(begin, solved)
+        # Models are to blame for what a poor fit leaves, unless one is left out that would explain it.
+        short = 0.0 if poor and not begin.absent else falls_short(begin, solved)
         if not (poor or short > _SHORT):
             break
         other = again(begin, solved) if left else (begin, solved)

@@ -22,6 +22,7 @@ from .solved_directions import ChunkSearch, SolvedDirections
 from .starting_values import StartingValues
 
 _MOST_BYTES = 64 << 20  # of factors of baselines
+_MOST_TURNS, _MOST_SPAN_RAD = 4, 1.0  # of phases of baselines that are looked for besides what was found
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,16 +33,18 @@ class SearchAgain:
     term: Term
 
     def falls_short(self, begin: StartingValues, solved: SolveReport) -> float:
-        """By how many standard deviations of noise a fit leaves more than factors of each baseline do, of all times or
-        of that interval of the term of which it leaves most."""
+        """By how many standard deviations of noise a fit leaves more than with factors of each baseline besides, of all
+        times or of that interval of the term of which it leaves most."""
         known = self._left_by(solved)
         if known is None:
             return 0.0
         rate = self.one.search.intervals.rate(self.term, known.sums)
-        values = np.concatenate([[0.0], *(known.tables[node]["value"].ravel() for node in self._nodes(known))])
-        span = 2 * float(np.ptp(rate) * np.abs(values).max())
+        # Whole turns in the middle of the band are found wrong, and change phases by little over the band.
+        span = min(_MOST_SPAN_RAD, _MOST_TURNS * 2 * np.pi * float(np.ptp(rate) / np.abs(rate).mean()))
         some = known.of_some(_MOST_BYTES // known.sums.power[:1].nbytes // orders(span, len(rate)) ** 2)
-        floor, floor_freedom = BaselineFactors(some.sums, some.parts, known.cells[self.term.name][1], span).of_times()
+        # What is taken to be absent may be there.
+        sums, at_frequency = some.as_found(()), known.cells[self.term.name][1]
+        floor, floor_freedom = BaselineFactors(sums, some.parts, at_frequency, span).of_times()
         count = 2 * some.sums.count.sum(axis=(0, 2, 3))
         at_time = known.cells[self.term.name][0]
         free = len(self._nodes(known)) * self._shape[1] * len(some.sums.baselines) / len(known.sums.baselines)
@@ -60,7 +63,7 @@ class SearchAgain:
         whole = {parm.node for parm in self.one.tree.parameters if parm.direction is None}
         tables = {name: tables_of(parm)["value"] for name, parm in solved.parms.items()}
         around = {name: value for name, value in tables.items() if name in whole}
-        found = self.one.search.run_directions(*where, around, before.absent)
+        found = self.one.search.run_directions(*where, around)
         found = replace(found, values={**before.values, **around, **found.values}, scale=before.scale)
         found = replace(found, lowest=before.lowest)
         known = self._left_by(solved)

@@ -90,11 +90,16 @@ class SolvedDirections:
 
     def left(self, absent: Collection[str]) -> NDArray[np.float64]:
         """[time, freq]: chi-square of each bin that is left of parallel hands, if some directions are not there."""
+        sums = self.as_found(absent)
+        fit, square = sums.product.sum(axis=-1).real, sums.power.sum(axis=(-2, -1)).real
+        return (sums.data - 2 * fit + square).sum(axis=(0, 3))
+
+    def as_found(self, absent: Collection[str]) -> Coherence:
+        """The sums with the model as it has been found, if some directions are not there."""
         factors = {name: 0.0 if name in absent else self.scale * self.seen(name) for name in dict.fromkeys(self.parts)}
         seen = np.stack([factors[name] + np.zeros(self.sums.data.shape, complex) for name in self.parts], axis=-1)
-        fit = (np.conj(seen) * self.sums.product).sum(axis=-1).real
-        square = np.einsum("...k,...kl,...l->...", np.conj(seen), self.sums.power, seen, optimize=True).real
-        return (self.sums.data - 2 * fit + square).sum(axis=(0, 3))
+        power = np.conj(seen)[..., None] * self.sums.power * seen[..., None, :]
+        return replace(self.sums, product=np.conj(seen) * self.sums.product, power=power)
 
     def of_some(self, most: int) -> SolvedDirections:
         """The same of so many baselines at most, or of one."""
