@@ -24,20 +24,32 @@ from .writing.scope import NodeDef, NodeScope, NodeStub
 @dataclass(frozen=True)
 class SkyNodes:
     """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (in the (l, m) plane, radians; [S,4]
-    with the number of the profile where not all are of the first one; None if all are points). `voltages`: where beams
-    of antennas differ, that of each, [S] or [S,2,2], and `conjugates` their conjugate transposes; else the brightness
-    is as seen."""
+    with the number of the profile where not all are of the first one; None if all are points).
+
+    Where beams of antennas differ there is no brightness that all see: `voltages` are those of each antenna, [S] or
+    [S,2,2], `conjugates` their conjugate transposes, and `inner_brightness` stands between them (`psv`, `terms`).
+    Elsewhere that is the brightness."""
 
     lmn: NodeStub
-    brightness: NodeStub
+    inner_brightness: NodeStub
     shape: NodeStub | None
     n_source: int
     voltages: tuple[NodeStub, ...] = ()
     conjugates: tuple[NodeStub, ...] = ()
 
+    @property
+    def brightness(self) -> NodeStub:
+        """Raises `Error` where beams of antennas differ."""
+        if self.voltages:
+            raise Error(
+                "the beams of antennas differ, and with them what is seen of the sky: write psv(p, q, uvw), or put "
+                "terms(p, q) around inner_brightness"
+            )
+        return self.inner_brightness
+
     def psv(self, p: int | Index, q: int | Index, uvw: NodeStub) -> NodeDef:
         """The sky's visibilities on the baseline, or baselines, of antennas p and q."""
-        return rt.PSV(self.lmn, self.brightness, uvw, self.shape, *self.terms(p, q))
+        return rt.PSV(self.lmn, self.inner_brightness, uvw, self.shape, *self.terms(p, q))
 
     def terms(self, p: int | Index, q: int | Index) -> tuple:
         """Terms that stand around the brightness, left and right: the beams of antennas p and q, where beams differ."""
@@ -273,7 +285,7 @@ def many_node_tree(
     for sources, extended in ((np.flatnonzero(~shaped), False), (np.flatnonzero(shaped), True)):
         s = each(sources)
         ns.lmn(s) << rt.Selector(seen.lmn, index=s.of([[i, -1] for i in sources]))
-        ns.brightness(s) << rt.Selector(seen.brightness, index=s.of([[i, -1, -1] for i in sources]))
+        ns.brightness(s) << rt.Selector(seen.inner_brightness, index=s.of([[i, -1, -1] for i in sources]))
         factors = [ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=ns.uvw(p, q))]
         if smearing:
             factors.append(ns.smear(p, q, s) << rt.TFSmearFactor(lmn=ns.lmn(s), uvw=ns.uvw(p, q)))

@@ -73,7 +73,8 @@ def predicted(sky, psv=True):
         left, right = seen.terms(0, 1)
         ns.V << rt.Add(
             *(
-                rt.VisPhaseShift(lmn=seen.lmn[s], uvw=uvw) * (left[s, :, :] @ seen.brightness[s, :, :] @ right[s, :, :])
+                rt.VisPhaseShift(lmn=seen.lmn[s], uvw=uvw)
+                * (left[s, :, :] @ seen.inner_brightness[s, :, :] @ right[s, :, :])
                 for s in range(len(sky))
             )
         )

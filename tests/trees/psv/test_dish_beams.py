@@ -135,7 +135,7 @@ def by_small_nodes(ns, seen, pairs):
                 rt.VisPhaseShift(lmn=seen.lmn[s], uvw=ns.uvw(p, q))
                 * seen.voltage(p)[s]
                 * seen.voltage(q)[s]
-                * seen.brightness[s, :, :]
+                * seen.inner_brightness[s, :, :]
                 for s in range(len(SKY))
             )
         )
@@ -150,6 +150,13 @@ def by_number(ns, seen, pairs):
 def test_beams_of_antennas_may_differ(write):
     found, expected = of_three_antennas(write)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+
+
+def test_there_is_no_brightness_that_all_see():
+    """A script that knows of no beams that differ does not lose them without a word."""
+    seen = rt.sky_nodes(rt.NodeScope(), SKY.seen_through([BEAMS["airy"], BEAMS["cosine"]]), CENTRE)
+    with pytest.raises(rt.Error, match="the beams of antennas differ"):
+        rt.PSV(seen.lmn, seen.brightness, rt.Constant(UVW_M[0]))
 
 
 def test_beams_that_are_all_alike_are_one():
