@@ -151,6 +151,26 @@ def test_versions_as_casa_keeps_them(command, filled):
     assert "no Measurement Set" in command("flags", "list", "none.ms", code=1).stderr
 
 
+def test_what_cannot_be_saved_leaves_no_folder(filled, monkeypatch):
+    from rimetree.ms import flags
+
+    def fails(*_):
+        raise OSError(28, "No space left on device")
+
+    path = filled()
+    with monkeypatch.context() as patched:
+        patched.setattr(flags._core, "save_flags", fails)
+        with pytest.raises(rt.Error, match=r"cannot be saved in .*: No space left"):
+            rt.ms.save_flags(path, "mine")
+        assert not os.path.exists(f"{path}.flagversions")
+    rt.ms.save_flags(path, "mine")
+    with monkeypatch.context() as patched:
+        patched.setattr(flags._core, "save_flags", fails)
+        with pytest.raises(rt.Error, match="No space left"):
+            rt.ms.save_flags(path, "other")
+    assert [one.name for one in rt.ms.flag_versions(path)] == ["mine"]
+
+
 def test_versions_of_others_without_a_table_are_passed_over(filled):
     path = filled()
     rt.ms.save_flags(path, "mine")

@@ -1,5 +1,7 @@
 """Model images: what they predict is the Fourier sum over their pixels, which a SIN projection has at known l and m."""
 
+import gzip
+
 import numpy as np
 import pytest
 from astropy.io import fits
@@ -55,6 +57,16 @@ def test_each_pixel_is_a_point(tmp_path, n_stokes):
     found = rt.Forest(ns).evaluate(ns.V, rt.Cells(freq_hz=[1.4e9], time_s=np.arange(20.0)))[..., 0]
     expected = visibilities(np.concatenate([planes, np.zeros((4 - n_stokes, *SHAPE))]), uvw, 1.4e9)
     np.testing.assert_allclose(found.reshape(4, -1).T, expected, atol=1e-9)
+
+
+def test_images_may_be_packed_by_gzip(tmp_path):
+    plain = image(tmp_path / "m.fits", components())
+    packed = tmp_path / "m.fits.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert rt.sky.read(packed).sources == rt.sky.read(plain).sources
+    packed.write_bytes(packed.read_bytes()[:20])
+    with pytest.raises(rt.Error, match="cannot read the sky model"):
+        rt.sky.read(packed)
 
 
 def test_axes_may_be_in_any_order_or_left_out(tmp_path):

@@ -6,6 +6,7 @@ with the columns FLAG and FLAG_ROW of all rows.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import os
@@ -89,6 +90,7 @@ def save_flags(path: str | os.PathLike, name: str, comment: str = "") -> FlagVer
     if any(version.name == name for version in known) or os.path.lexists(table):
         raise Error(f"{path} has a flag version {name!r} already; choose another name")
     partial = table + ".partial"
+    is_first = not os.path.lexists(folder)
     try:
         os.makedirs(folder, exist_ok=True)
         shutil.rmtree(partial, ignore_errors=True)
@@ -98,6 +100,9 @@ def save_flags(path: str | os.PathLike, name: str, comment: str = "") -> FlagVer
         write_text(os.path.join(folder, _LIST), "\n".join([*lines, f"{name} : {comment}"]) + "\n")
     except BaseException as problem:
         shutil.rmtree(partial, ignore_errors=True)
+        if is_first:
+            with contextlib.suppress(OSError):  # there was no folder, or there is something in it
+                os.rmdir(folder)
         if isinstance(problem, OSError):
             reason = problem.strerror or os.strerror(problem.errno or errno.EIO)
             raise Error(f"flags of {path} cannot be saved in {folder}: {reason}") from problem

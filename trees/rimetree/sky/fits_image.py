@@ -9,7 +9,9 @@ Source: Pence et al. 2010, A&A 524, A42 (FITS); Calabretta & Greisen 2002, A&A 3
 
 from __future__ import annotations
 
+import gzip
 import warnings
+import zlib
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +25,18 @@ _PER_PIXEL = ("jy/pixel", "jy/pix", "jy / pixel", "jy / pix")
 
 
 def is_fits(file: str) -> bool:
-    """Whether a file begins as FITS files do. Raises `SkyModelError` where it cannot be read."""
+    """Whether a file begins as FITS files do, or those that gzip has made of them. Raises `SkyModelError` where it
+    cannot be read."""
     try:
         with open(file, "rb") as stream:
-            return stream.read(9) == b"SIMPLE  ="
-    except OSError as problem:
-        raise SkyModelError(f"cannot read the sky model: {problem.strerror or problem}", file=file) from problem
+            begin = stream.read(9)
+        if begin.startswith(b"\x1f\x8b"):
+            with gzip.open(file) as stream:
+                begin = stream.read(9)
+        return begin == b"SIMPLE  ="
+    except (OSError, EOFError, zlib.error) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise SkyModelError(f"cannot read the sky model: {reason}", file=file) from problem
 
 
 def read_fits(file: str) -> SkyModel:
