@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -44,15 +45,18 @@ inline const ChildRecipe kLmn{{-1, 3}, 0.3, 0.05, false, true, 1e-2}, kUvw{{3}, 
 inline const StateValue kOne = std::int64_t{1};
 inline const TestForest::Fields kBaseline{{"station_1_index", std::int64_t{0}}, {"station_2_index", kOne}};
 
-/// Twenty samples of three channels and two inputs, a byte each.
+/// Twenty samples of three channels and two inputs, a byte each; gone when the tests are over.
 inline std::string voltages_file() {
-  static const std::string path = [] {
+  struct File {
     const std::string name = ::testing::TempDir() + "rimetree-voltages-" + std::to_string(getpid());
-    std::ofstream file(name, std::ios::binary);
-    for (int k = 0; k < 20 * 3 * 2; ++k) file.put(static_cast<char>(37 * k + k / 7));
-    return name;
-  }();
-  return path;
+    File() {
+      std::ofstream file(name, std::ios::binary);
+      for (int k = 0; k < 20 * 3 * 2; ++k) file.put(static_cast<char>(37 * k + k / 7));
+    }
+    ~File() { std::remove(name.c_str()); }
+  };
+  static const File file;
+  return file.name;
 }
 
 inline std::map<std::string, Recipe> written_recipes() {
