@@ -185,6 +185,17 @@ def test_what_is_reported_is_the_power_of_unpolarised_sources(files):
         assert "pattern beam_$(corr)_$(reim).fits" in beams_text(SKY.seen_through(group).beam)
 
 
+@pytest.mark.parametrize("feed", ["linear", "circular"])
+def test_stokes_parameters_through_a_pattern_that_changes_nothing_are_the_skys(tmp_path, feed):
+    from rimetree.sky_trees import stokes_through_patterns
+
+    unit = np.tile([1.0, 0.0, 0.0, 1.0], (5, 21, 21, 1))
+    pattern = rt.BeamPattern.read(write_cubes(tmp_path, unit, CUBE_HZ, GRID, GRID, feed=feed))
+    found = stokes_through_patterns(SKY.seen_through(pattern), [1.3e9], CENTRE, feed)
+    np.testing.assert_allclose(found.reshape(-1, len(SKY), 4), SKY.stokes_jy[None], atol=1e-12)
+    assert stokes_through_patterns(SKY, [1.3e9], CENTRE, feed) is None
+
+
 def test_patterns_are_told_apart_by_their_numbers(tmp_path, files):
     table = some_pattern(CUBE_HZ, GRID, GRID)
     table[2, 3, 4, 1] += 1e-6
