@@ -12,9 +12,9 @@ namespace rimetree::psv {
 
 namespace {
 
-// Of one core for each source and channel, in nanoseconds: to fold its terms and to read what came of it, and what terms
-// cost on each row beside those of a sky without. Their ratio is what counts: 30 to 40 rows for each product were as
-// fast either way where the matrix product takes the terms (2 cores of an AMD EPYC with AVX-512, 2026-11-27).
+// Of one core for each source and channel, in nanoseconds: to fold its terms and to read what came of it, and what
+// terms cost on each row beside those of a sky without. Their ratio is what counts: 30 to 40 rows for each product were
+// as fast either way where the matrix product takes the terms (2 cores of an AMD EPYC with AVX-512, 2026-11-27).
 constexpr double kFold = 60, kTermsOfRow = 1.5;
 
 /// That a brightness with terms in it may take; to read it takes thrice as much again.
