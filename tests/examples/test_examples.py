@@ -158,6 +158,11 @@ def test_calibrate(tmp_path):
     core = next(line.split() for line in done.stdout.splitlines() if line.startswith("core"))
     expected, peak = float(core[2]), float(core[3])
     assert abs(peak / expected - 1) < 0.02
+    page = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
+    shown = page.partition("and at the end a table:\n\n")[2].partition("\n\n")[0].splitlines()
+    printed = "\n".join(done.stdout.splitlines())
+    for line in shown[:5]:  # as the page shows it, which leaves out what is in brackets
+        assert line.strip().removesuffix("(...)").partition("(weights")[0] in printed
 
 
 def test_chains(tmp_path):
