@@ -175,6 +175,31 @@ def test_data_that_were_corrected_in_place_are_not_corrected_twice(command, inte
     assert "other visibilities in DATA" in command(*arguments, "--resume", code=1).stderr
 
 
+def test_what_began_to_be_corrected_in_place_is_not_corrected_again(command, kat7, sky_file, tmp_path):
+    """There was a warning that the column is incomplete, and its beginning was corrected twice."""
+    command("simulate", kat7, "--sky", sky_file, "--column", "DATA")
+    given = ["--solutions", tmp_path / "s.h5"]
+    calibrate = ["calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "s.h5", "--overwrite"]
+    command(*calibrate)
+    (group,) = rt.ms.groups(kat7)
+    ns = rt.NodeScope()
+    for p, q in group.baselines:
+        antennas = {"station_1_index": p, "station_2_index": q}
+        ns.s(p, q) << rt.Sink(2 * rt.Spigot(input_column="DATA", **antennas), output_column="DATA", **antennas)
+    rt.Forest(ns).run(kat7, part=(0, 2, 2 * group.n_row), **group.selection)
+    before = column_of(kat7, "DATA")[0]
+    for words in (
+        ["apply", kat7, *given, "--output-column", "DATA"],
+        [*calibrate, "--apply", "--output-column", "DATA"],
+    ):
+        done = command(*words, code=1)
+        assert "column DATA is incomplete" in done.stderr and "would be a second time" in done.stderr
+    np.testing.assert_array_equal(column_of(kat7, "DATA")[0], before)
+    command("apply", kat7, *given)  # to another column: that can be repeated
+    (kat7 / "rimetree.DATA.progress").unlink()
+    command("apply", kat7, *given, "--output-column", "DATA")
+
+
 def test_ctrl_c_before_a_command_has_begun(command, monkeypatch):
     def at_once(debug):
         raise KeyboardInterrupt

@@ -207,7 +207,8 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
 
     from .running import run_in_turn
 
-    check_output(ms, options["column"], how.get("wait", 0.0), save_flags=how.get("save_flags", True))
+    before = {"read": options["data_column"], "save_flags": how.get("save_flags", True)}
+    check_output(ms, options["column"], how.get("wait", 0.0), **before)
     summary = how.get("summary") or rt.ms.inspect(ms, scan_cells=False)
     groups = rt.ms.groups(ms, summary=summary, **rows, by_window=True)
     if isinstance(options["subtract"], rt.sky.SkyModel | dict):

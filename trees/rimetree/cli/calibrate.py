@@ -183,7 +183,8 @@ def command(ms, terms, out, **given):
 def _check_written(ms: str, given: dict, applies: bool) -> None:
     """Raises what writing to the set would: rather now than after hours of solving."""
     if applies:
-        check_output(ms, given["output_column"], given["wait"], save_flags=not given["no_flag_version"])
+        before = {"read": given["data_column"], "save_flags": not given["no_flag_version"]}
+        check_output(ms, given["output_column"], given["wait"], **before)
     if given["weights"]:
         if not given["apply_"]:
             raise click.UsageError("--weights goes with --apply")

@@ -170,11 +170,20 @@ def wait_option(function: Callable) -> Callable:
     )(function)
 
 
-def check_output(ms: str, column: str, wait_s: float, *, save_flags: bool = False) -> None:
-    """Raises where a column, or before it a version of the flags, cannot be written, before anything is computed."""
+def check_output(ms: str, column: str, wait_s: float, *, read: str | None = None, save_flags: bool = False) -> None:
+    """Raises where a column, or before it a version of the flags, cannot be written, before anything is computed; and
+    where it is the column to `read` and a run that did the same has not come to its end."""
     import rimetree as rt
 
     wait_until_writable(ms, [column], wait_s)
+    if column == read:
+        for journal in rt.ms.inspect(ms, scan_cells=False)["progress"]:
+            if journal["column"] == column:
+                raise Failed(
+                    f"{ms}: {journal['text']}; what has been written may have been corrected already, and would be a "
+                    "second time. Bring a copy of the data back; if that is done, delete "
+                    f"{ms}/rimetree.{column}.progress"
+                )
     if save_flags:
         rt.ms.require_flag_versions(ms)
 

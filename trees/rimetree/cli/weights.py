@@ -22,7 +22,7 @@ def weights_option(function):
 
 def check_weights(ms: str, wait_s: float) -> None:
     """Raises where they cannot be written, before anything is."""
-    check_output(ms, _COLUMN, wait_s)
+    check_output(ms, _COLUMN, wait_s, read=_COLUMN)
 
 
 def write_weights(ms: str, files, rows: dict, *, direction: str | None, interpolation: str, wait_s: float) -> None:
@@ -31,8 +31,10 @@ def write_weights(ms: str, files, rows: dict, *, direction: str | None, interpol
     from rimetree import calibration
     from rimetree.calibration.solutions.corrected_weights import weights_tree
 
-    for group in rt.ms.groups(ms, **rows, by_window=True):
+    groups = rt.ms.groups(ms, **rows, by_window=True)
+    for index, group in enumerate(groups):
         ns, solutions = rt.NodeScope(), calibration.chain_for(files, group)
         weights_tree(ns, group, solutions, direction=direction, interpolation=interpolation)
-        rt.Forest(ns).run(ms, wait_s=wait_s, **group.selection)
+        part = (index, len(groups), sum(one.n_row for one in groups))
+        rt.Forest(ns).run(ms, wait_s=wait_s, part=part, **group.selection)
     log(f"weights of corrected data are in {_COLUMN} of {ms}")
