@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "runtime/ms/set/measurement_set.h"
+#include "runtime/ms/set/partial_folder.h"
 #include "runtime/ms/tables/casacore_create.h"
 
 namespace rimetree::ms {
@@ -147,11 +148,12 @@ void create(const std::string& path, const MsDescription& description) {
   check(description);
   std::string destination = path;
   while (destination.size() > 1 && destination.back() == '/') destination.pop_back();
-  const std::string partial = destination + ".partial";
   try {
     check_destination(destination, description.overwrite);
     check_space(destination, created_bytes(description));
-    fs::remove_all(partial);
+    const PartialFolder folder(destination + ".partial", "creating " + destination);
+    check_destination(destination, description.overwrite);  // another process may have been there
+    const fs::path partial = fs::path(destination + ".partial") / "set";
     new_set_writer()(partial, description);
     if (fs::exists(destination)) {
       const std::string old = destination + ".replaced";
@@ -163,13 +165,7 @@ void create(const std::string& path, const MsDescription& description) {
       fs::rename(partial, destination);
     }
   } catch (const fs::filesystem_error& error) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
     throw MsError("creating " + destination + " failed: " + error.what());
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
-    throw;
   }
 }
 

@@ -1,5 +1,9 @@
 #include "runtime/ms/set/create.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <fstream>
 
 #include "runtime/ms/inspect/inspect.h"
@@ -111,6 +115,22 @@ TEST(Create, several_spectral_windows_fields_columns_and_autocorrelations) {
   EXPECT_EQ(summary.weight_column, "WEIGHT_SPECTRUM");
   EXPECT_EQ(summary.flagged_fraction, 0);
   EXPECT_EQ(summary.zero_weight_fraction, 0);
+}
+
+// A second process had removed what the first one was writing, which then ended by an abort.
+TEST(Create, is_done_by_one_process_at_a_time) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.ms", partial = path + ".partial";
+  std::filesystem::create_directory(partial);
+  std::ofstream(partial + "/left by a process that was killed") << "text";
+  const int other = ::open(partial.c_str(), O_RDONLY | O_DIRECTORY);  // as another process has it
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  EXPECT_CONTAINS(error_of([&] { create(path, small_description()); }), "another program is creating it");
+  EXPECT_FALSE(std::filesystem::is_empty(partial));
+  ::close(other);
+  create(path, small_description());
+  EXPECT_EQ(MeasurementSet(path).n_row(), inspect(path).n_row);
+  EXPECT_FALSE(std::filesystem::exists(partial));
 }
 
 TEST(Create, appears_whole_or_not_at_all) {

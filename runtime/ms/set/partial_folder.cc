@@ -1,0 +1,47 @@
+#include "runtime/ms/set/partial_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/ms/tables/error.h"
+
+namespace rimetree::ms {
+
+namespace fs = std::filesystem;
+
+PartialFolder::PartialFolder(std::string path, const std::string& what) : path_(std::move(path)) {
+  constexpr mode_t kAll = 0777;  // less what the user's mask takes away
+  do {                           // until no other process has removed what was opened
+    if (folder_ >= 0) ::close(folder_);
+    if (::mkdir(path_.c_str(), kAll) != 0 && errno != EEXIST) throw MsError(what + " failed: " + std::strerror(errno));
+    folder_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_ < 0 && errno != ENOENT) throw MsError(what + " failed: " + path_ + ": " + std::strerror(errno));
+    // Where the file system has no locks all is as it was before there were any.
+    if (folder_ >= 0 && ::flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ::close(folder_);
+      throw MsError(what + " failed: another program is creating it");
+    }
+  } while (!hold());
+  for (const fs::directory_entry& left : fs::directory_iterator(path_)) fs::remove_all(left.path());
+}
+
+PartialFolder::~PartialFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  ::close(folder_);
+}
+
+bool PartialFolder::hold() {
+  struct stat mine {
+  }, named{};
+  return folder_ >= 0 && ::fstat(folder_, &mine) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+         mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
+}  // namespace rimetree::ms
