@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "trees" / "rimetree"
 
 
 def module_name(path: Path) -> str:
-    """ "cli.run" of cli/run.py; "cli" of cli/__init__.py, "" of the package's own."""
+    """E.g. "cli.errors" of cli/errors.py; "cli" of cli/__init__.py, "" of the package's own."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -55,6 +55,28 @@ def test_modules_stand_on_each_other_in_one_direction():
         graphlib.TopologicalSorter(found).prepare()
     except graphlib.CycleError as error:
         pytest.fail(f"modules import each other: {' <- '.join(error.args[1])}")
+
+
+#: Of the command line: each stands on those before it, and no command on another.
+CLI_ROOMS = ("options", "runs", "commands")
+
+
+def test_rooms_of_the_command_line_stand_on_each_other_one_way():
+    """`errors` and `output`, beside the rooms, are for all of them."""
+    looked_at = 0
+    for name, stands_on in graph().items():
+        package, room, *own = name.split(".")[:3] if name.count(".") > 1 else ("", "")
+        if package != "cli":
+            continue
+        below = CLI_ROOMS[CLI_ROOMS.index(room) + 1 :]
+        for other in stands_on:
+            package, other_room, *others = other.split(".")[:3] if "." in other else ("", "")
+            if package != "cli":
+                continue
+            assert other_room not in below, f"{name} imports {other}, which is in a room that stands on its own"
+            assert not (room == other_room == "commands" and own != others), f"{name}, a command, imports {other}"
+        looked_at += 1
+    assert looked_at > 30
 
 
 def test_folders_of_calibration_stand_on_each_other_one_way():

@@ -14,7 +14,6 @@ def loaded_by(script: str) -> set[str]:
 
 
 def test_every_name_is_there_and_no_module_hides_a_function():
-
     for module in (rt, rt.ms, rt.sky, rt.calibration):
         assert all(getattr(module, name) is not None for name in module.__all__)
         assert set(module.__all__) <= set(dir(module))
@@ -35,6 +34,8 @@ def test_who_reads_a_measurement_set_makes_none():
 
 
 def test_who_applies_solutions_loads_nothing_that_solves():
-    loaded = loaded_by("import rimetree.cli.apply; from rimetree import calibration as c; c.correct, c.read_h5parm")
+    loaded = loaded_by(
+        "import rimetree.cli.commands.apply; from rimetree import calibration as c; c.correct, c.read_h5parm"
+    )
     assert "rimetree.calibration.solutions.correction" in loaded
     assert not {f"rimetree.calibration.{name}" for name in ("calibrating", "session", "starting_values")} & loaded

@@ -11,7 +11,7 @@ from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
 from rimetree.calibration.searches.smoothing import without_outliers
 from rimetree.cli import cli
-from rimetree.cli.calibrate_text import report_text
+from rimetree.cli.runs.calibrating_text import report_text
 
 CENTRES = {0: (0.93, -0.485), 1: (0.96, -0.5)}
 PATCHES = {0: ("middle", "north"), 1: ("centre", "side")}

@@ -7,7 +7,7 @@ import pytest
 from astropy.io import fits
 
 import rimetree as rt
-from rimetree.cli.models import SKY_FORMATS
+from rimetree.cli.options.models import SKY_FORMATS
 
 CENTRE = (1.0, -0.5)
 STEP_RAD = 2e-5

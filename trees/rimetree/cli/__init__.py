@@ -1,4 +1,5 @@
-"""The command line: `rimetree COMMAND ...`. One file per command; each imports what it needs when it runs."""
+"""The command line: `rimetree COMMAND ...`. One module per command in `commands`; each imports what it needs when it
+runs."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import click
 
 from .errors import Interrupted, guarded
 
-# Command: (module of this package, attribute, line for --help). Modules are imported when their command is used.
+# Command: (module of `commands`, line for --help). Modules are imported when their command is used.
 _COMMANDS = {
     "make-ms": ("make_ms", "Create a Measurement Set for a telescope, with zero visibilities."),
     "simulate": ("simulate", "Predict a sky model into a column of a Measurement Set."),
@@ -39,7 +40,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        return importlib.import_module(f".{_COMMANDS[name][0]}", __package__).command
+        return importlib.import_module(f".commands.{_COMMANDS[name][0]}", __package__).command
 
     def resolve_command(self, ctx, args):
         try:

@@ -6,7 +6,7 @@ from planted_chains import SKY, diagonal, gains
 
 import rimetree as rt
 from rimetree.calibration.data.likeness import Likeness, along, most_alike
-from rimetree.cli.calibrate_text import report_text
+from rimetree.cli.runs.calibrating_text import report_text
 
 NOISE = 7.0
 SHAPE = (30, 20, 16, 2)  # [baseline, time, channel, correlation]

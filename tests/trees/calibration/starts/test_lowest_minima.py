@@ -12,7 +12,7 @@ from rimetree import calibration
 from rimetree.calibration import parse_terms
 from rimetree.calibration.directions import joint_starts
 from rimetree.calibration.starts.fewer_directions import BETTER_MAY_BE
-from rimetree.cli.calibrate_text import report_text
+from rimetree.cli.runs.calibrating_text import report_text
 
 N, N_TIME, N_CHANNEL, NOISE_JY = 7, 6, 8, 5.0
 FLUXES_JY = patch_sky(6)[0]

@@ -1,0 +1,160 @@
+"""`rimetree apply`: data with the inverse of solutions, and without a model."""
+
+from __future__ import annotations
+
+import click
+
+from ..options.beams import dishes_of, require_beam, through_beams
+from ..options.centre import centre_option
+from ..options.data_selection import chosen_rows, rows_options
+from ..options.evaluation import evaluation_options
+from ..options.fields import chosen_fields, of_fields
+from ..options.models import model_column_option, of_patches, read_model, sky_options
+from ..options.names import NAMES
+from ..options.outcome import outcome_options
+from ..options.sections import Sectioned
+from ..options.sets import require_ms
+from ..options.solutions import solutions_options
+from ..options.together import refuse_without
+from ..options.trees import smearing_option
+from ..runs.applying import run_apply
+from ..runs.weights import check_weights, weights_option, write_weights
+
+
+@click.command("apply", cls=Sectioned)
+@click.argument("ms", type=click.Path())
+@click.option(
+    "--solutions",
+    required=True,
+    multiple=True,
+    metavar="FILE",
+    help="H5parm file, written by `rimetree calibrate` or another program. May be repeated: the first "
+    "stands outside the next.",
+)
+@click.option(
+    "--from-field",
+    type=NAMES,
+    metavar="FIELD",
+    help="Use the solutions of these fields of the set only, of terms that have any there.",
+)
+@click.option("--data-column", default="DATA", show_default=True, help="Column to read.")
+@solutions_options
+@weights_option
+@click.option(
+    "--subtract",
+    is_flag=True,
+    help="First subtract the model with all terms of the solutions.",
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="PATCH",
+    help="With --subtract: leave this patch or model column in (a name or a pattern); may be repeated.",
+)
+@click.option("--no-correct", is_flag=True, help="With --subtract: only subtract; do not correct the data.")
+@sky_options(required=False)
+@model_column_option
+@centre_option
+@smearing_option
+@evaluation_options
+@rows_options
+@outcome_options
+def command(
+    ms,
+    solutions,
+    data_column,
+    direction,
+    interpolation,
+    output_column,
+    subtract,
+    keep,
+    patches,
+    beams,
+    pointing,
+    no_correct,
+    sky,
+    sky_format,
+    skip_unsupported,
+    model_columns,
+    phase_centre,
+    no_smearing,
+    precision,
+    tolerance,
+    device,
+    threads,
+    memory,
+    time_slots,
+    from_field,
+    dry_run,
+    report,
+    wait,
+    no_flag_version,
+    weights,
+    **chosen,
+):
+    """Apply solutions to Measurement Set MS: CORRECTED_DATA = J_p^-1 DATA J_q^-H.
+
+    J is the product of the terms that hold for the whole sky. Data without a solution are flagged in FLAG, and what is
+    newly flagged is printed by antenna and reason; flags are saved first (`rimetree flags restore`). Where nothing is
+    usable nothing is changed, and the exit status is 3. Weights are changed by --weights only. Rows that are not
+    selected keep what they hold; all channels are written.
+
+    With --subtract the model of --sky or --model-column is subtracted before, each direction with all its terms.
+
+    \b
+      rimetree apply target.ms --solutions sol.h5 --interpolation linear
+      rimetree apply obs.ms --solutions sol.h5 --sky field.skymodel --subtract --keep target --no-correct
+    """
+    import rimetree as rt
+    from rimetree import calibration
+    from rimetree.machine import share_freed_memory
+
+    from ..runs.groups import print_reports
+
+    if subtract != (sky is not None or bool(model_columns)):
+        raise click.UsageError("--subtract and --sky (or --model-column) go together: give both or none")
+    refuse_without("--subtract", subtract, "keep", "patches", "sky_format", "skip_unsupported", "no_smearing")
+    if no_correct and not subtract:
+        raise click.UsageError("with --no-correct and without --subtract there is nothing to do")
+    require_beam(beams, pointing, sky, phase_centre)
+    require_ms(ms)
+    model = None
+    if not subtract:  # without a tree, on which threads work side by side
+        share_freed_memory()
+    if subtract:
+        model = _without(read_model(sky, sky_format, skip_unsupported, model_columns, patches), keep)
+    options = {
+        "correct": not no_correct,
+        "direction": direction,
+        "interpolation": interpolation,
+        "data_column": data_column,
+        "column": output_column,
+        "phase_centre_rad": phase_centre,
+        "smearing": not no_smearing,
+    }
+    if weights:
+        if no_correct:
+            raise click.UsageError("--weights are those of corrected data: leave --no-correct out")
+        check_weights(ms, wait)
+    summary = rt.ms.inspect(ms, scan_cells=False)
+    options["subtract"] = through_beams(model, beams, pointing, dishes_of(summary))
+    rows = chosen_rows(chosen, summary)
+    files = [calibration.read_h5parm(file) for file in solutions]
+    if from_field is not None:
+        fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
+        files = of_fields(files, fields)
+    resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
+    accuracy = {"precision": precision, "tolerance": tolerance}
+    how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version, "summary": summary}
+    reports = run_apply(ms, files, rows, options, resources, accuracy, **how)
+    if weights and reports:
+        write_weights(ms, files, rows, direction=direction, interpolation=interpolation, wait_s=wait)
+    if reports:
+        print_reports(reports, report)
+
+
+def _without(model, keep):
+    """The model without the patches or directions to keep."""
+    if not keep:
+        return model
+    return of_patches(model, [f"!{name}" for name in keep])

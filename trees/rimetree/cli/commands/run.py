@@ -1,0 +1,138 @@
+"""`rimetree run`: a user's tree script."""
+
+from __future__ import annotations
+
+import functools
+
+import click
+
+from ..options.data_selection import RangeOfTimes, chosen_groups, rows_options
+from ..options.evaluation import as_written_option, evaluation_options, verify_option
+from ..options.outcome import wait_option
+from ..options.quantities import FREQUENCY
+from ..options.sets import check_columns, require_ms, warn_of_unfinished
+from ..output import log
+
+
+class _TimeOrRange(RangeOfTimes):
+    """A range of times of the set, or the time of a cell: MJD in seconds."""
+
+    name = "time"
+
+    def convert(self, value, param, ctx):
+        return super().convert(value, param, ctx) if "~" in str(value) else click.FLOAT.convert(value, param, ctx)
+
+
+_time_option = click.option(
+    "--time",
+    "times",
+    type=_TimeOrRange(),
+    multiple=True,
+    metavar="FROM~TO",
+    help="Use only these times: UTC, e.g. 2025-01-01T20:30~2025-01-01T20:40, or durations from the beginning of the "
+    "set, e.g. 10min~20min. For --evaluate: time of a cell, MJD in seconds (UTC). May be repeated.",
+)
+
+
+@click.command("run", context_settings={"ignore_unknown_options": False})
+@click.argument("script", type=click.Path())
+@click.argument("ms", type=click.Path(), required=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS...]")
+@evaluation_options
+@as_written_option
+@verify_option
+@functools.partial(rows_options, time=_time_option)
+@click.option("--evaluate", "node", metavar="NODE", help='Print the values of a node, e.g. "K:0:1"; writes nothing.')
+@click.option("--freq", type=FREQUENCY, multiple=True, help="For --evaluate: frequency of a cell; may be repeated.")
+@click.option(
+    "--dry-run", is_flag=True, help="Build the forest and say what memory it would take, but evaluate nothing."
+)
+@wait_option
+@click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
+def command(
+    script,
+    ms,
+    arguments,
+    precision,
+    tolerance,
+    verify,
+    device,
+    threads,
+    memory,
+    as_written,
+    time_slots,
+    node,
+    freq,
+    dry_run,
+    report,
+    wait,
+    **chosen,
+) -> None:
+    """Run tree script SCRIPT over Measurement Set MS: its Sinks write their columns.
+
+    \b
+    The script is Python and defines a tree, best in a function:
+      import rimetree as rt
+      def define_forest(ns, ms):       # ns: an empty NodeScope
+          for p, q in ms.baselines:    # ms: baselines, antennas, phase_centre_rad, feed, ...
+              ns.uvw(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW")
+              ...
+              ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q)
+
+    Rows that are not selected keep what they hold; all channels are written.
+
+    It is called once for each field (and kind of feed). A script may also make a NodeScope called ns at module level,
+    where ms is defined; it is then run once for each field. ARGUMENTS after -- are the script's sys.argv[1:]. Without
+    MS (ms is None) the forest is built and checked, and --evaluate prints values.
+    """
+    import rimetree as rt
+    from rimetree.script import Script
+
+    from ..runs.groups import memory_text, print_reports, run_groups
+
+    script = Script(script, arguments)
+    ranges = [one for one in chosen["times"] if isinstance(one, tuple)]
+    cells_s = [one for one in chosen["times"] if not isinstance(one, tuple)]
+    if cells_s and node is None:
+        raise click.UsageError(f"--time {cells_s[0]:g}: times of cells go with --evaluate; of rows give FROM~TO")
+    groups = [None]
+    if ms is not None:
+        summary = rt.ms.inspect(require_ms(ms), scan_cells=False)
+        groups = chosen_groups(ms, {**chosen, "times": ranges}, summary)
+
+    def forest_of(group):
+        forest = rt.Forest(
+            script.scope(group),
+            threads=threads,
+            memory_bytes=int(memory) if memory else None,
+            device=device,
+            as_written=as_written,
+        )
+        if group is not None:
+            warn_of_unfinished(group, forest)
+        return forest
+
+    if node is not None:
+        forest = forest_of(groups[0])
+        cells = rt.Cells(cells_s or None, freq or None)
+        values = forest.evaluate(node, cells, precision=precision, tolerance=tolerance, verify=verify)
+        click.echo(f"{node}: {values.dtype} {list(values.shape)} [tensor..., time, freq]\n{values}")
+        if verify:
+            click.echo(forest.verification())
+    elif ms is None or dry_run:
+        for group in groups:
+            forest = forest_of(group)
+            if ms is not None:
+                check_columns(ms, forest, wait)
+            nodes = f"{len(forest.nodes())} nodes in {len(forest.plan()['batches'])} batches"
+            click.echo(nodes if group is None else f"{group}: {nodes}; {memory_text(forest, group, time_slots)}")
+        log("nothing was evaluated" + ("" if ms else ": no Measurement Set was given"))
+    else:
+        options = {
+            "precision": precision,
+            "tolerance": tolerance,
+            "time_slots": time_slots,
+            "verify": verify,
+            "wait_s": wait,
+        }
+        print_reports(run_groups(ms, groups, forest_of, **options), report)

@@ -1,0 +1,187 @@
+"""The sky model, or the model columns, of a command: its options, reading it, and what is odd about it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+
+import click
+
+from ..errors import Failed
+from ..output import log
+from .beams import beam_options, warn_of_patterns
+from .centre import angles_from
+from .fields import chosen_fields
+from .names import NAMES
+from .quantities import Count
+
+#: Those of `rimetree.sky.READERS`, which need not be loaded for --help.
+SKY_FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive", "fits"])
+
+
+def sky_options(required: bool, of_fields: bool = False) -> Callable:
+    """--sky, --sky-format, --skip-unsupported, --patch, --beam, --pointing; `of_fields`: --sky may be repeated, for a
+    field each."""
+
+    def add(function: Callable) -> Callable:
+        function = patch_option(beam_options(function))
+        function = click.option(
+            "--skip-unsupported",
+            is_flag=True,
+            help="Leave out sources that RimeTree cannot predict, and list them; without it they are an error.",
+        )(function)
+        function = click.option(
+            "--sky-format",
+            type=SKY_FORMATS,
+            help="Format of the sky model; default: found from the file's content.",
+        )(function)
+        if of_fields:
+            return click.option(
+                "--sky",
+                multiple=True,
+                metavar="[FIELD=]FILE",
+                help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive, or a model image (FITS, Jy/pixel). May be "
+                "repeated, with one for each field "
+                "(number or name).",
+            )(function)
+        return click.option(
+            "--sky",
+            required=required,
+            metavar="FILE",
+            help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive, or a model image (FITS, Jy/pixel).",
+        )(function)
+
+    return add
+
+
+def model_column_option(function: Callable) -> Callable:
+    """--model-column."""
+    return click.option(
+        "--model-column",
+        "model_columns",
+        multiple=True,
+        metavar="[NAME=]COLUMN",
+        help="Take this column of the set as the model, instead of --sky; may be repeated. The model is their sum; "
+        'for terms "per patch" each column is a direction, called NAME or else COLUMN.',
+    )(function)
+
+
+def limit_option(function: Callable) -> Callable:
+    """--limit."""
+    return click.option(
+        "--limit",
+        type=Count(min=0),
+        default=50,
+        show_default=True,
+        help="How many sources to list: the brightest.",
+    )(function)
+
+
+def patch_option(function: Callable) -> Callable:
+    """--patch."""
+    return click.option(
+        "--patch",
+        "patches",
+        type=NAMES,
+        metavar="NAMES",
+        help="Only these patches of the sky model (and of model columns, where there are any): names or patterns, e.g. "
+        "A*,CasA; !CasA leaves out. The others are not part of the model.",
+    )(function)
+
+
+def of_patches(model, patterns: Sequence[str]):
+    """A sky model or model columns, as far as patches (directions) fit; raises `Failed` where a pattern fits none."""
+    from rimetree import calibration
+    from rimetree.calibration.terms.terms import is_among
+
+    columns = isinstance(model, calibration.ModelColumns)
+    known = list(model.columns if columns else model.patches)
+    for one in patterns:
+        if not any(is_among(name, [one.removeprefix("!")]) for name in known):
+            what = "direction" if columns else "patch"
+            raise Failed(f"there is no {what} {one.removeprefix('!')!r}; there are {', '.join(known[:20]) or 'none'}")
+    found = model.select(lambda one: is_among(one if columns else one.patch, patterns))
+    if not len(found.columns if columns else found):
+        raise Failed(f"nothing is left of the model's patches {', '.join(patterns)}")
+    return found
+
+
+def read_models(
+    summary: dict,
+    sky: Sequence[str],
+    sky_format: str | None,
+    skip_unsupported: bool,
+    model_columns: Sequence[str],
+    patches: Sequence[str] | None = None,
+):
+    """As `read_model`, or {FIELD_ID: sky model} where fields have their own."""
+    if len(sky) < 2 and not (sky and _of_a_field(sky[0])):
+        return read_model(sky[0] if sky else None, sky_format, skip_unsupported, model_columns, patches)
+    if model_columns:
+        raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
+    found: dict = {}
+    for text in sky:
+        if not _of_a_field(text):
+            raise click.UsageError(f"--sky {text}: of several each must say its field, e.g. --sky 0={text}")
+        names, _, file = text.partition("=")
+        model = read_model(file, sky_format, skip_unsupported, (), patches)
+        for field in chosen_fields(summary, NAMES.convert(names, None, None)) or range(len(summary["fields"])):
+            if field in found:
+                raise click.UsageError(f"--sky {text}: field {field} has a model already")
+            found[field] = model
+    return found
+
+
+def _of_a_field(text: str) -> bool:
+    return "=" in text and not os.path.exists(text)
+
+
+def read_model(
+    sky: str | None,
+    sky_format: str | None,
+    skip_unsupported: bool,
+    model_columns: Sequence[str],
+    patches: Sequence[str] | None = None,
+):
+    """The sky model, or the columns, that were asked for, as far as `patches` fit; raises `UsageError` where it is not
+    one of them."""
+    from rimetree import calibration
+
+    if (sky is None) == (not model_columns):
+        raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
+    if sky is not None:
+        model = read_sky(sky, sky_format, skip_unsupported)
+    else:
+        model = calibration.ModelColumns.parse(model_columns)
+    return of_patches(model, patches) if patches else model
+
+
+def read_sky(file: str, file_format: str | None, skip_unsupported: bool, patches: Sequence[str] | None = None):
+    """The sky model of a file, as far as `patches` fit; says what was left out."""
+    from rimetree import sky
+
+    model = sky.read(file, file_format, skip_unsupported)
+    for skipped in model.skipped:
+        log(f"warning: left out {skipped}")
+    if len(model) == 0:
+        raise Failed(f"{file}: the sky model has no sources" + (" left" if model.skipped else ""))
+    return of_patches(model, patches) if patches else model
+
+
+def warn_of_sky(sky, groups, phase_centre) -> None:
+    """Which sources of a model are where no telescope of this kind sees them, and where its beam is not known."""
+    warn_of_patterns(sky, groups)
+    for group in {group.field_id: group for group in groups}.values():
+        far = [
+            name
+            for name, angle in zip(
+                sky.names, angles_from(phase_centre or group.phase_centre_rad, sky.radec_rad), strict=True
+            )
+            if angle > math.pi / 2
+        ]
+        if far:
+            log(
+                f"warning: {len(far)} sources are more than 90 deg from the phase centre of field {group.field_id}: "
+                f"{', '.join(far[:5])}{', ...' if len(far) > 5 else ''}"
+            )
