@@ -41,7 +41,7 @@ inline const ChildRecipe kUnitInterval{{}, 0, 0.6};
 // Small angles and short baselines, so that phases stay smooth on the scale of the perturbations.
 inline const ChildRecipe kLmn{{-1, 3}, 0.3, 0.05, false, true, 1e-2}, kUvw{{3}, 0, 3, false, true, 1e-2},
     kUvwRates{{2, 3}, 0, 3, false, true, 1e-2}, kShape{{-1, 3}, 0.01, 0.005, false, true, 1e-2},
-    kStokes{{-1, 4}, 1, 0.3};
+    kStokes{{-1, 4}, 1, 0.3}, kHorizon{{3, 3}, 0.4, 0.1, false, true, 1e-2};
 inline const StateValue kOne = std::int64_t{1};
 inline const TestForest::Fields kBaseline{{"station_1_index", std::int64_t{0}}, {"station_2_index", kOne}};
 
@@ -80,6 +80,9 @@ inline std::map<std::string, Recipe> written_recipes() {
   r["TFSmearFactor"] = {{kLmn, kUvwRates}};
   r["DishBeam"] = {{kLmn, ChildRecipe{{}, 0.4, 0.1, false, true, 0.1}},
                    {{"profile", std::string("airy")}, {"ref_freq_hz", 1e9}, {"blockage", 0.3}}};
+  r["ArrayFactor"] = {{kLmn, kHorizon, ChildRecipe{{4, 3}, 0, 3, false, true, 1e-2}, ChildRecipe{{4}}}};
+  r["CrossedDipoles"] = {{kLmn, ChildRecipe{{2}, 0.5, 0.3}, kHorizon},
+                         {{"length", std::string("half-wave")}, {"height_m", 0.03}}};
   r["Interpolate"] = {{ChildRecipe{{3, 2, 2}, 1.5, 0.5, true}, ChildRecipe{{-1, 2}, 0.5, 0.3, false, true, 0.1}}};
   r["SourceShape"] = {{kShape, kUvw}};
   r["Spectrum"] = {{kStokes, ChildRecipe{{-1, 2}, 0, 0.8}, ChildRecipe{{-1}, 1.2, 0.1, false, true, 0.1, 1e9},

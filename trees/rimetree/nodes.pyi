@@ -84,6 +84,34 @@ def Arg(
     MeqTrees Arg
     """
 
+def ArrayFactor(
+    lmn: Child,
+    horizon: Child,
+    elements: Child,
+    weights: Child | None = None,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """What the beamformer of an aperture array leaves of a signal from a direction.
+
+        sum_e w_e exp(+2 pi i nu/c x_e . (s - s_0)), 0 where s is below the horizon
+
+    Children
+        lmn ([3] or [source,3], dimensionless)
+            direction cosines from where the beam points, as LMN gives them
+        horizon ([3,3], dimensionless)
+            unit vectors to the east, to the north and to the zenith as coordinates u, v, w of where the
+            beam points
+        elements ([element,3], m)
+            where the elements are, to the east, to the north and to the zenith
+        weights ([element], dimensionless, optional)
+            what each element counts; default: 1 over their number
+
+    Result: scalar or [source], complex, dimensionless, 1 where the beam points; varies along freq
+
+    van Haarlem et al. 2013, A&A 556, A2, 4; Balanis 2016, Antenna Theory, chapter 6; docs/writing-trees.md, primary beams
+    """
+
 def Asin(
     x: Child,
     *,
@@ -387,6 +415,45 @@ def Cos(
     Result: dimensions of the child; real for a real child, complex for a complex one; dimensionless
 
     MeqTrees Cos
+    """
+
+def CrossedDipoles(
+    lmn: Child,
+    radec_0: Child,
+    horizon: Child,
+    *,
+    x_azimuth_rad: float = ...,
+    y_azimuth_rad: float = ...,
+    length: str = ...,
+    height_m: float = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Jones matrix of two dipoles, parallel to the ground, towards directions on the sky.
+
+        [[x.north, x.east], [y.north, y.east]] f g, 0 below the horizon; half-wave: f = cos(pi/2 c) / (1 - c^2), c along the dipole; ground: g = sin(2 pi h nu/c cos z) / sin(2 pi h nu/c)
+
+    Children
+        lmn ([3] or [source,3], dimensionless)
+            direction cosines from a phase centre, as LMN gives them
+        radec_0 ([2], rad)
+            right ascension and declination of that centre
+        horizon ([3,3], dimensionless)
+            unit vectors to the east, to the north and to the zenith as coordinates u, v, w of that
+            centre
+
+    State
+        x_azimuth_rad (float, rad, default 1.5707963267948966)
+            where the X dipole points, from north through east; default: to the east
+        y_azimuth_rad (float, rad, default 0.0)
+            where the Y dipole points; default: to the north
+        length (str, default 'short')
+            short (much less than a wave) or half-wave
+        height_m (float, m, default 0.0)
+            of the dipoles above a ground that reflects, less than half a wave; 0: there is none
+
+    Result: [2,2] or [source,2,2], real, dimensionless, 1 at the zenith; varies along freq
+
+    Balanis 2016, Antenna Theory, 4.6 and 4.8; Sokolowski et al. 2017, PASA 34, e062; docs/writing-trees.md, primary beams
     """
 
 def DeviceMemory(
@@ -1716,6 +1783,7 @@ __all__ = [
     "Acos",
     "Add",
     "Arg",
+    "ArrayFactor",
     "Asin",
     "Atan2",
     "Channelise",
@@ -1728,6 +1796,7 @@ __all__ = [
     "Correlate",
     "Correlation",
     "Cos",
+    "CrossedDipoles",
     "DeviceMemory",
     "DishBeam",
     "Divide",

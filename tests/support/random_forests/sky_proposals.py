@@ -115,6 +115,34 @@ def propose_dish_beam(g: Growth, _):
     return [("lmn", lmn(g, some_sources(g))), ("width", g.constant(g.rng.uniform(0.01, 1)))], state
 
 
+def horizon(g: Growth):
+    """Of a place from which the centre is above the horizon; now and then of none."""
+    axes = np.linalg.qr(g.rng.normal(size=(3, 3)))[0]
+    return g.constant(axes * np.sign(axes[2, 2]) if g.chance(0.8) else g.rng.normal(size=(3, 3)))
+
+
+@proposal("ArrayFactor")
+def propose_array_factor(g: Growth, _):
+    if g.cells.to_runtime()[1] is None:
+        return None
+    n = int(g.rng.integers(1, 6))
+    children = [("lmn", lmn(g, some_sources(g))), ("horizon", horizon(g)), ("elements", g.constant(
+        g.rng.normal(scale=5.0, size=(n, 3))))]  # fmt: skip
+    weights = [("weights", g.random_constant((n,), real=True))] if g.chance(0.5) else []
+    return children + weights, {}
+
+
+@proposal("CrossedDipoles")
+def propose_crossed_dipoles(g: Growth, _):
+    if g.cells.to_runtime()[1] is None:
+        return None
+    state = {"length": g.one_of("short", "half-wave"), "height_m": g.one_of(0.0, 0.05)}
+    if g.chance(0.5):
+        state |= {"x_azimuth_rad": float(g.rng.uniform(-4, 4)), "y_azimuth_rad": float(g.rng.uniform(-4, 4))}
+    centre = g.constant(np.array([g.rng.uniform(0, 6), g.rng.uniform(-1.5, 1.5)]))
+    return [("lmn", lmn(g, some_sources(g))), ("radec_0", centre), ("horizon", horizon(g))], state
+
+
 @proposal("Interpolate")
 def propose_interpolation(g: Growth, _):
     k = int(g.rng.integers(1, 4))

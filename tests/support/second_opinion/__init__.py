@@ -5,7 +5,7 @@ are held to each other. Each class has a function (`opinion`), a tree is interpr
 each value comes with what rounding may do to it (`values`).
 """
 
-from . import elementwise, leaves, matrices, psv, reductions, sky, solver, voltages
+from . import elementwise, leaves, matrices, psv, reductions, sky, solver, stations, voltages
 from .formulas import FORMULAS  # after all others: what they leave
 from .registry import OPINIONS, Interpreter, interpret
 from .values import MEMBERS, RefusedError, Value, exact
@@ -26,5 +26,6 @@ __all__ = [
     "reductions",
     "sky",
     "solver",
+    "stations",
     "voltages",
 ]

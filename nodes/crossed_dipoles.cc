@@ -1,0 +1,162 @@
+// CrossedDipoles: Jones matrix of two dipoles above the ground, both parallel to it:
+//   [[x . north, x . east], [y . north, y . east]] f g,  0 below the horizon
+// with x and y their unit vectors, north and east those of the source on the sky, and c = cos of the angle between
+// dipole and source:
+//   f  1 for a short dipole; cos(pi/2 c) / (1 - c^2) for one of half a wave
+//   g  sin(2 pi h nu/c cos z) / sin(2 pi h nu/c), z the zenith angle, for dipoles at a height h above a ground that
+//      reflects; 1 without
+//
+// Children: lmn [3] or [source,3], direction cosines from a phase centre; radec_0 [2], that centre (rad); horizon
+// [3,3], unit vectors to the east, to the north and to the zenith as coordinates u, v, w of that centre (UVW). State:
+// x_azimuth_rad, y_azimuth_rad (from north through east; default: X to the east, Y to the north), length ("short" or
+// "half-wave"), height_m (default 0: without a ground). Result: [2,2] or [source,2,2], real, dimensionless; 1 at the
+// zenith; varies along freq. Flags: union. Derivative: exact, by dual numbers.
+// Balanis 2016, Antenna Theory, 4.6 (half a wave), 4.8 (above a ground); Sokolowski et al. 2017, PASA 34, e062 (dipoles
+// of the MWA).
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/classes/plugin_api.h"
+#include "runtime/math/conventions.h"
+
+namespace rimetree {
+
+struct CrossedDipolesBody {
+  std::size_t sources;
+  double azimuth_rad[2];
+  bool half_wave;
+  double height_m;
+
+  template <class In, class Out>
+  void cell(const In& in, Out out) const {
+    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + 4 * s);
+  }
+  std::size_t items() const { return sources; }
+  template <class In, class Out>
+  void item(const In& in, std::size_t s, Out out) const {
+    using N = typename In::Number;
+    const N source[] = {in(0, 3 * s), in(0, 3 * s + 1), in(0, 3 * s + 2)};
+    const auto along = [&](std::size_t axis) {
+      return in(2, 3 * axis) * source[0] + in(2, 3 * axis + 1) * source[1] + in(2, 3 * axis + 2) * source[2];
+    };
+    const N up = along(2);
+    if (value_of(up) < 0) {
+      for (int i = 0; i < 4; ++i) out[i] = N(0.0);
+      return;
+    }
+    // North on the sky is where the pole (0, cos dec, sin dec) is.
+    const N pole[] = {N(0.0), cos(N(in(1, 1))), sin(N(in(1, 1)))};
+    const N to_pole = pole[1] * source[1] + pole[2] * source[2];
+    const N east[] = {pole[1] * source[2] - pole[2] * source[1], pole[2] * source[0], -(pole[1] * source[0])};
+    const N level = N(1.0) / sqrt(east[0] * east[0] + east[1] * east[1] + east[2] * east[2]);
+    const N common = ground(up, in.frequency_hz) * level;
+    for (int d = 0; d < 2; ++d) {
+      const double to_east = std::sin(azimuth_rad[d]), to_north = std::cos(azimuth_rad[d]);
+      N axis[3];
+      for (std::size_t k = 0; k < 3; ++k) axis[k] = N(to_east) * in(2, k) + N(to_north) * in(2, 3 + k);
+      const N c = axis[0] * source[0] + axis[1] * source[1] + axis[2] * source[2];
+      const N gain = half_wave ? common * of_half_a_wave(c) : common;
+      out[2 * d] = (axis[1] * pole[1] + axis[2] * pole[2] - c * to_pole) * gain;
+      out[2 * d + 1] = (axis[0] * east[0] + axis[1] * east[1] + axis[2] * east[2]) * gain;
+    }
+  }
+
+ private:
+  template <class N>
+  static N of_half_a_wave(N c) {
+    // cos(pi/2 c) / (1 - c^2) without 0/0 at the ends of the dipole.
+    const N a = abs(c);
+    return sinc(N(kPi / 2) * (N(1.0) - a)) * N(kPi / 2) / (N(1.0) + a);
+  }
+  template <class N, class Frequency>
+  N ground(N up, Frequency frequency_hz) const {
+    if (height_m == 0) return N(1.0);
+    const N turn = N(2 * kPi * height_m / kSpeedOfLight_m_s * frequency_hz);
+    return sin(turn * up) / sin(turn);
+  }
+};
+
+class CrossedDipoles final : public CellNode<CrossedDipoles> {
+ public:
+  explicit CrossedDipoles(const State& state)
+      : CellNode(state),
+        body_{0,
+              {state.real("x_azimuth_rad"), state.real("y_azimuth_rad")},
+              state.text("length") == "half-wave",
+              state.real("height_m")} {
+    if (const std::string& length = state.text("length"); length != "short" && length != "half-wave")
+      throw StateError("state field \"length\" is \"" + length + "\", expected \"short\" or \"half-wave\"");
+    if (!(body_.height_m >= 0 && body_.height_m < 1e6))
+      throw StateError("state field \"height_m\" must be 0, or a height above the ground");
+    for (const double azimuth : body_.azimuth_rad)
+      if (!std::isfinite(azimuth)) throw StateError("azimuths of dipoles must be finite");
+  }
+  static constexpr Numbers kNumbers = Numbers::real_to_real;
+  static constexpr bool kVariesInFrequency = true;
+
+  static NodeClass info() {
+    return {.name = "CrossedDipoles",
+            .summary = "Jones matrix of two dipoles, parallel to the ground, towards directions on the sky.",
+            .formula =
+                "[[x.north, x.east], [y.north, y.east]] f g, 0 below the horizon; half-wave: f = cos(pi/2 c) / (1 - "
+                "c^2), c along the dipole; ground: g = sin(2 pi h nu/c cos z) / sin(2 pi h nu/c)",
+            .result = "[2,2] or [source,2,2], real, dimensionless, 1 at the zenith; varies along freq",
+            .reference =
+                "Balanis 2016, Antenna Theory, 4.6 and 4.8; Sokolowski et al. 2017, PASA 34, e062; "
+                "docs/writing-trees.md, primary beams",
+            .children = {{.label = "lmn",
+                          .shape = "[3] or [source,3]",
+                          .unit = "dimensionless",
+                          .doc = "direction cosines from a phase centre, as LMN gives them"},
+                         {.label = "radec_0",
+                          .shape = "[2]",
+                          .unit = "rad",
+                          .doc = "right ascension and declination of that centre"},
+                         {.label = "horizon",
+                          .shape = "[3,3]",
+                          .unit = "dimensionless",
+                          .doc = "unit vectors to the east, to the north and to the zenith as coordinates u, v, w of "
+                                 "that centre"}},
+            .state = {{.name = "x_azimuth_rad",
+                       .type = StateType::real,
+                       .default_value = kPi / 2,
+                       .unit = "rad",
+                       .doc = "where the X dipole points, from north through east; default: to the east"},
+                      {.name = "y_azimuth_rad",
+                       .type = StateType::real,
+                       .default_value = 0.0,
+                       .unit = "rad",
+                       .doc = "where the Y dipole points; default: to the north"},
+                      {.name = "length",
+                       .type = StateType::text,
+                       .default_value = std::string("short"),
+                       .doc = "short (much less than a wave) or half-wave"},
+                      {.name = "height_m",
+                       .type = StateType::real,
+                       .default_value = 0.0,
+                       .unit = "m",
+                       .doc = "of the dipoles above a ground that reflects, less than half a wave; 0: there is none"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    const TensorShape& lmn = *children[0];
+    if (lmn.rank < 1 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
+      throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + ", expected [3] or [source,3]");
+    if (!(*children[1] == TensorShape{2}))
+      throw ShapeError("child \"radec_0\" has dimensions " + to_string(*children[1]) + ", expected [2]");
+    if (!(*children[2] == TensorShape{3, 3}))
+      throw ShapeError("child \"horizon\" has dimensions " + to_string(*children[2]) + ", expected [3,3]");
+    return lmn.rank == 1 ? TensorShape{2, 2} : TensorShape{lmn[0], 2, 2};
+  }
+
+  CrossedDipolesBody body() const {
+    CrossedDipolesBody body = body_;
+    body.sources = dims().size() / 4;
+    return body;
+  }
+
+ private:
+  CrossedDipolesBody body_;
+};
+
+RIMETREE_REGISTER_NODE(CrossedDipoles);
+
+}  // namespace rimetree
