@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import nodes as rt
 from ._core import Error
 from .arguments import checked
-from .beams import Beam, BeamPattern, beams_text, jones_nodes, kinds_of, mean_power, voltages
+from .beams import AnyBeam, Place, beams_text, jones_nodes, kinds_of, mean_power, voltages
 from .beams.array import require_feed
 from .evaluation.cells import Cells
 from .forest import Forest
@@ -99,13 +99,13 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     brightness = rt.Stokes(stokes, feed=feed)
     kinds, of_antenna = ([], []) if sky.beam is None else kinds_of(sky.beam)
     require_feed(kinds, feed)
-    terms = jones_nodes(ns, kinds, len(sky), ns.radec, ns.radec_0, ns.lmn)
+    terms = jones_nodes(ns, kinds, Place(ns.radec, ns.radec_0, ns.lmn, len(sky)))
     if kinds and not of_antenna:
-        brightness = _seen(ns, brightness, terms[0], isinstance(kinds[0], Beam))
+        brightness = _seen(ns, brightness, terms[0], kinds[0])
     ns.brightness << brightness
     conjugates = []
     if of_antenna:
-        real = all(isinstance(kind, Beam) for kind in kinds)
+        real = all(kind.is_real for kind in kinds)
         conjugates = terms if real else [ns.voltageH(k) << rt.ConjTranspose(term) for k, term in enumerate(terms)]
     shape = None
     if sky.shape_rad.any():
@@ -142,12 +142,12 @@ def voltages_at(sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: 
 def stokes_through_patterns(
     sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float], feed: str
 ) -> NDArray[np.float64] | None:
-    """[any,4] Stokes parameters of all sources as patterns from files leave them, at frequencies and, where patterns
-    turn, through a day; None if no antenna has such a pattern."""
+    """[any,4] Stokes parameters of all sources as beams that are matrices leave them, at frequencies and, where beams
+    turn, through a day; None if no antenna has such a beam."""
     kinds = [] if sky.beam is None else kinds_of(sky.beam)[0]
     found = []
     for kind in kinds:
-        if not isinstance(kind, BeamPattern):
+        if kind.is_scalar:
             continue
         ns = NodeScope()
         seen = sky_nodes(ns, sky.seen_through(kind), phase_centre_rad, feed=feed)
@@ -190,10 +190,10 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
     return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through {beams_text(sky.beam)}"
 
 
-def _seen(ns: NodeScope, brightness, term, is_real: bool) -> NodeDef:
+def _seen(ns: NodeScope, brightness, term, beam: AnyBeam) -> NodeDef:
     """The brightness of a sky that all antennas see through one beam."""
-    if is_real:
-        return rt.MatrixMultiply(rt.Sqr(term), brightness)
+    if beam.is_scalar:
+        return rt.MatrixMultiply(rt.Sqr(term if beam.is_real else rt.Abs(term)), brightness)
     seen = ns.corrupted << rt.MatrixMultiply(term, brightness, rt.ConjTranspose(term))
     return 0.5 * (seen + rt.ConjTranspose(seen))  # Hermitian to the last bit: half as much to sum up
 

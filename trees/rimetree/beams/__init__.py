@@ -3,19 +3,25 @@
     sky = rt.sky.read("field.skymodel").seen_through(rt.Beam.of_dish(25.0))
     sky = sky.seen_through([rt.Beam.of_dish(diameter_m) for diameter_m in diameters])  # of each antenna
     sky = sky.seen_through(rt.BeamPattern.read("beam_$(corr)_$(reim).fits", site_m=site))
+    sky = sky.seen_through([rt.StationBeam.read("layout.txt", xyz_m) for xyz_m in antenna_xyz_m])
 
 A `SkyModel` carries its beam, or those of its antennas, along: whatever predicts it, images it or calibrates against it
 sees its sources through them. Beams of other forms are Jones terms of a tree (`DishBeam`, `Interpolate` and other
 nodes): docs/writing-trees.md, primary beams.
 """
 
-from .array import beams_text, jones_nodes, kinds_of, mean_power, require_pointing, voltages
+from .array import AnyBeam, beams_text, jones_nodes, kinds_of, mean_power, require_pointing, voltages
 from .dish import Beam
 from .pattern import BeamPattern
+from .place import Place
+from .station import StationBeam
 
 __all__ = [
+    "AnyBeam",
     "Beam",
     "BeamPattern",
+    "Place",
+    "StationBeam",
     "beams_text",
     "jones_nodes",
     "kinds_of",

@@ -3,78 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import nodes as rt
 from .._core import Error
-from ..evaluation.cells import Cells
-from ..forest import Forest
 from ..writing.scope import NodeScope, NodeStub
 from .dish import Beam
 from .pattern import BeamPattern
+from .place import Place
+from .station import StationBeam
 
-#: Of a pattern that turns on the sky: position angles whose mean a report goes by.
-_ANGLES = 8
+AnyBeam = Beam | BeamPattern | StationBeam
 
 
-def kinds_of(beams: Beam | BeamPattern | Sequence[Beam | BeamPattern]) -> tuple[list[Beam | BeamPattern], list[int]]:
+def kinds_of(beams: AnyBeam | Sequence[AnyBeam]) -> tuple[list[AnyBeam], list[int]]:
     """The different ones among the beams of antennas, and for each antenna which of them it has; none where one beam is
     that of all."""
-    if isinstance(beams, Beam | BeamPattern):
+    if isinstance(beams, AnyBeam):
         return [beams], []
     kinds = list(dict.fromkeys(beams))
     number = {kind: k for k, kind in enumerate(kinds)}
     return kinds, [number[beam] for beam in beams]
 
 
-def jones_nodes(
-    ns: NodeScope, beams: Sequence[Beam | BeamPattern], n_source: int, radec, radec_0, lmn
-) -> list[NodeStub]:
-    """`ns.voltage(k)`: what the k-th beam does to signals from directions `radec` [S,2], S = `n_source`: real numbers
-    [S], or matrices [S,2,2] of all if some beam is a `BeamPattern`.
-
-    `radec_0`: a node [2], the phase centre; `lmn`: the directions from there. Those from where beams point are
-    `ns.pointed(k)`.
-    """
-    pointed, written = {None: lmn}, []
-    matrices = any(isinstance(beam, BeamPattern) for beam in beams)
+def jones_nodes(ns: NodeScope, beams: Sequence[AnyBeam], place: Place) -> list[NodeStub]:
+    """`ns.voltage(k)`: what the k-th beam does to signals of the sources of `place`, whose centre is the phase centre:
+    numbers [S], or matrices [S,2,2] of all if some beam is not scalar. Directions from where beams point are
+    `ns.pointed(k)`."""
+    places, written = {None: place}, []
+    matrices = not all(beam.is_scalar for beam in beams)
     for k, beam in enumerate(beams):
-        place = beam.pointing_rad
-        if place not in pointed:
-            pointed[place] = ns.pointed(len(pointed) - 1) << rt.LMN(radec, rt.Constant(place))
-        if isinstance(beam, BeamPattern):
-            middle = radec_0 if place is None else rt.Constant(place)
-            written.append(ns.voltage(k) << beam.jones(ns, k, pointed[place], middle, n_source))
-        elif matrices:
-            unit = rt.Constant(np.tile(np.eye(2), (n_source, 1, 1)))
-            written.append(ns.voltage(k) << rt.MatrixMultiply(beam.voltage(pointed[place]), unit))
-        else:
-            written.append(ns.voltage(k) << beam.voltage(pointed[place]))
+        pointing = beam.pointing_rad
+        if pointing not in places:
+            centre = rt.Constant(pointing)
+            lmn = ns.pointed(len(places) - 1) << rt.LMN(place.radec, centre)
+            places[pointing] = replace(place, centre=centre, lmn=lmn)
+        jones = beam.jones(ns, k, places[pointing])
+        written.append(
+            ns.voltage(k) << (rt.MatrixMultiply(jones, place.unit()) if matrices and beam.is_scalar else jones)
+        )
     return written
 
 
 def voltages(
-    beams: Sequence[Beam | BeamPattern],
+    beams: Sequence[AnyBeam],
     radec_rad: NDArray[np.float64],
     phase_centre_rad: Sequence[float],
     frequency_hz: Sequence[float],
 ) -> NDArray[np.float64]:
-    """[beam,source,freq] what is left of the amplitude of signals: of a `BeamPattern` the root of what is left of the
-    power of unpolarised sources, and where it turns on the sky the mean over all position angles."""
-    cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0])
-    found = []
-    for beam in beams:
-        ns = NodeScope()
-        ns.lmn << rt.LMN(rt.Constant(radec_rad), rt.Constant(beam.pointing_rad or phase_centre_rad))
-        if isinstance(beam, Beam):
-            ns.power << rt.Sqr(beam.voltage(ns.lmn))
-        else:
-            ns.power << beam.power(ns, ns.lmn, len(radec_rad), 1 if beam.site_m is None else _ANGLES)
-        power = Forest(ns).evaluate(ns.power, cells)[:, 0]
-        found.append(np.sqrt(np.broadcast_to(power.real, (len(radec_rad), len(frequency_hz)))))
-    return np.stack(found)
+    """[beam,source,freq] what is left of the amplitude of signals: of beams that are not real the root of what is left
+    of the power of unpolarised sources; where they turn on the sky, of its mean (`mean_power` of each kind)."""
+    return np.sqrt(np.stack([beam.mean_power(radec_rad, phase_centre_rad, frequency_hz) for beam in beams]))
 
 
 def mean_power(voltage: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -86,14 +68,14 @@ def mean_power(voltage: NDArray[np.float64]) -> NDArray[np.float64]:
     return (voltage.sum(axis=0) ** 2 - (voltage**2).sum(axis=0)) / (n * (n - 1))
 
 
-def require_feed(beams: Sequence[Beam | BeamPattern], feed: str) -> None:
+def require_feed(beams: Sequence[AnyBeam], feed: str) -> None:
     """Raises `Error` where a pattern is that of other feeds."""
     for beam in beams:
-        if isinstance(beam, BeamPattern) and beam.feed != feed:
-            raise Error(f"{beam.name} is the pattern of {beam.feed} feeds, but the visibilities are of {feed} ones")
+        if beam.feed not in (None, feed):
+            raise Error(f"{beam.name} has {beam.feed} feeds, but the visibilities are of {feed} ones")
 
 
-def require_pointing(beams: Beam | BeamPattern | Sequence[Beam | BeamPattern] | None) -> None:
+def require_pointing(beams: AnyBeam | Sequence[AnyBeam] | None) -> None:
     """Raises `Error` where beams point to the phase centre, which must be that of the Measurement Set then."""
     if beams is not None and any(beam.pointing_rad is None for beam in kinds_of(beams)[0]):
         raise Error(
@@ -102,7 +84,7 @@ def require_pointing(beams: Beam | BeamPattern | Sequence[Beam | BeamPattern] | 
         )
 
 
-def beams_text(beams: Beam | BeamPattern | Sequence[Beam | BeamPattern]) -> str:
+def beams_text(beams: AnyBeam | Sequence[AnyBeam]) -> str:
     """As a report says it: "the airy beam of a dish of 12 m", "beams: 3 x airy beam of a dish of 12 m, 2 x ..." """
     kinds, of_antenna = kinds_of(beams)
     if not of_antenna:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import nodes as rt
 from .._core import Error
 from ..arguments import check_fields, checked
-from ..writing.scope import NodeDef
+from ..writing.scope import NodeDef, NodeScope
+from .place import Place, power_of
 
 PROFILES = ("gaussian", "cosine", "airy")
 _SPEED_OF_LIGHT_M_S = 299792458.0
@@ -69,12 +74,29 @@ class Beam:
             None if pointing_rad is None else tuple(pointing_rad),
         )
 
+    #: It is the same for all feeds, a real number.
+    feed: ClassVar[str | None] = None
+    is_real: ClassVar[bool] = True
+    is_scalar: ClassVar[bool] = True
+
     def voltage(self, lmn) -> NodeDef:
         """[S], or a scalar of one direction: the root of the power towards directions `lmn` [S,3] from where it
         points."""
         return rt.DishBeam(
             lmn, self.width_rad, profile=self.profile, ref_freq_hz=self.ref_freq_hz, blockage=self.blockage
         )
+
+    def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
+        """[S], real."""
+        return self.voltage(place.lmn)
+
+    def mean_power(
+        self, radec_rad: NDArray[np.float64], centre_rad: Sequence[float], frequency_hz: Sequence[float]
+    ) -> NDArray[np.float64]:
+        """[source,freq] what is left of the power."""
+        ns = NodeScope()
+        ns.power << rt.Sqr(self.voltage(Place.of(ns, radec_rad, self.pointing_rad or centre_rad).lmn))
+        return power_of(ns, frequency_hz, len(radec_rad))
 
     def __str__(self) -> str:
         """As a report says it: "gaussian beam of 41.6 arcmin at 1400 MHz" """

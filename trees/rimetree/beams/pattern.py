@@ -16,6 +16,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +26,13 @@ from .._core import Error
 from ..arguments import check_fields, checked
 from ..observing.mounts import feed_rotation, parallactic_angle
 from ..writing.scope import NodeDef, NodeScope
+from .place import Place, power_of
 
 _ELEMENTS = {"linear": ("xx", "xy", "yx", "yy"), "circular": ("rr", "rl", "lr", "ll")}
 _AXES = {"X": "l", "L": "l", "Y": "m", "M": "m", "FREQ": "frequency"}
 _TO_RADIANS = {"deg": math.pi / 180, "rad": 1.0}
 _FAR = 1e6
+_ANGLES = 8  # of a pattern that turns: position angles whose mean a report goes by
 _TO_HZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 
 
@@ -115,23 +118,33 @@ class BeamPattern:
             table,
         )
 
-    def jones(self, ns: NodeScope, k: int, lmn, radec_0, n_source: int) -> NodeDef:
-        """[S,2,2] towards directions `lmn` [S,3], S = `n_source`, from where it points, `radec_0`. Writes nodes of the
-        k-th beam of a scope."""
+    #: A matrix of complex numbers.
+    is_real: ClassVar[bool] = False
+    is_scalar: ClassVar[bool] = False
+
+    def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
+        """[S,2,2]. Writes nodes of the k-th beam of a scope."""
+        lmn, n_source = place.lmn, place.n_source
         if self.site_m is None:
             return self._element(lmn[:, 0], lmn[:, 1], lmn[:, 2], n_source)
-        ns.turn(k) << parallactic_angle(radec_0, self.site_m)
+        ns.turn(k) << parallactic_angle(place.centre, self.site_m)
         ns.grid(k) << self._turned(lmn, ns.turn(k), n_source)
         ns.feeds(k) << feed_rotation(ns.turn(k), feed=self.feed)
         return rt.MatrixMultiply(ns.feeds(k).H, ns.grid(k), ns.feeds(k))
 
-    def power(self, ns: NodeScope, lmn, n_source: int, n_angle: int) -> NodeDef:
-        """[S] what is left of the power of unpolarised sources; mean over so many position angles."""
+    def mean_power(
+        self, radec_rad: NDArray[np.float64], centre_rad: Sequence[float], frequency_hz: Sequence[float]
+    ) -> NDArray[np.float64]:
+        """[source,freq] what is left of the power of unpolarised sources; where it turns, the mean over all angles."""
+        ns = NodeScope()
+        place = Place.of(ns, radec_rad, self.pointing_rad or centre_rad)
+        n_angle = 1 if self.site_m is None else _ANGLES
         powers = []
         for k in range(n_angle):
-            ns.grid(k) << self._turned(lmn, rt.Constant(2 * math.pi * k / n_angle), n_source)
+            ns.grid(k) << self._turned(place.lmn, rt.Constant(2 * math.pi * k / n_angle), place.n_source)
             powers.append(sum(rt.Sqr(rt.Abs(ns.grid(k)[:, i, j])) for i in range(2) for j in range(2)))
-        return sum(powers[1:], powers[0]) * (0.5 / n_angle)
+        ns.power << sum(powers[1:], powers[0]) * (0.5 / n_angle)
+        return power_of(ns, frequency_hz, place.n_source)
 
     def _turned(self, lmn, angle, n_source: int) -> NodeDef:
         l, m, cosine, sine = lmn[:, 0], lmn[:, 1], rt.Cos(angle), rt.Sin(angle)  # noqa: E741

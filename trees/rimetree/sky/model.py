@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import check_fields, checked
-from ..beams import Beam, BeamPattern
+from ..beams import AnyBeam
 from .errors import SkyModelError
 from .projection import projected
 from .source import PROFILES, Source
@@ -52,7 +52,7 @@ class SkyModel(Sequence):
     sources: tuple[Source, ...]
     skipped: tuple[Skipped, ...] = ()
     patch_radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
-    beam: Beam | BeamPattern | tuple[Beam | BeamPattern, ...] | None = None
+    beam: AnyBeam | tuple[AnyBeam, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("sources", "skipped"):
@@ -131,10 +131,10 @@ class SkyModel(Sequence):
         return replace(self, sources=sources, patch_radec_rad={})
 
     @checked
-    def seen_through(self, beam: Beam | BeamPattern | Sequence[Beam | BeamPattern] | None) -> SkyModel:
+    def seen_through(self, beam: AnyBeam | Sequence[AnyBeam] | None) -> SkyModel:
         """The same sources through a primary beam that all antennas have, or through beams, one for each antenna in the
         order of the Measurement Set or telescope (None: without any)."""
-        if beam is not None and not isinstance(beam, Beam | BeamPattern):
+        if beam is not None and not isinstance(beam, AnyBeam):
             if not beam:
                 raise SkyModelError("seen_through: there must be a beam for each antenna, and there is none")
             beam = tuple(beam) if len(set(beam)) > 1 else beam[0]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._core import Error
 from ..arguments import check_fields, checked
-from ..beams import BeamPattern, kinds_of
+from ..beams import kinds_of
 from ..observing.antenna_uvw import antenna_uvw
 from ..observing.horizon import horizontal, warn_of_sources
 from ..sky import SkyModel
@@ -208,8 +208,8 @@ def _received(
     the voltages that they leave [antenna,source,freq]."""
     if not len(sky):
         return np.zeros((0, 4, len(frequency_hz))), None
-    if sky.beam is not None and any(isinstance(beam, BeamPattern) for beam in kinds_of(sky.beam)[0]):
-        raise Error("voltages are made through beams of dishes, not through patterns from files")
+    if sky.beam is not None and not all(beam.is_real for beam in kinds_of(sky.beam)[0]):
+        raise Error("voltages are made through beams of dishes, not through patterns from files or stations")
     if sky.beam is None or not kinds_of(sky.beam)[1]:
         return stokes_at(sky, frequency_hz, centre_rad), None
     beams = voltages_at(sky, frequency_hz, centre_rad)

@@ -1,0 +1,268 @@
+"""Beams of stations: aperture arrays whose elements are added in phase towards a place on the sky.
+
+Sources: van Haarlem et al. 2013, A&A 556, A2 (LOFAR: stations of tiles of elements); Tingay et al. 2013, PASA 30, e007
+(MWA: tiles of 4 x 4 dipoles, 1.1 m apart); Sokolowski et al. 2017, PASA 34, e062 (their height above the ground).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import nodes as rt
+from .._core import Error
+from ..arguments import check_fields, checked
+from ..evaluation.cells import Cells
+from ..forest import Forest
+from ..observing.mounts import NO_PLACE_M, horizon
+from ..writing.scope import NodeDef, NodeScope
+from .place import Place
+
+ELEMENTS = ("isotropic", "short", "half-wave")
+_MWA_SPACING_M, _MWA_HEIGHT_M = 1.1, 0.278
+
+#: Any day; through it a report takes the mean of what a station sees.
+_DAY_S = 5.24e9 + 1800.0 * np.arange(48)
+
+
+@dataclass(frozen=True)
+class StationBeam:
+    """The Jones matrix of a station: elements that are alike, added in phase at each frequency.
+
+    Attributes
+    ----------
+    name : for reports
+    element : "isotropic", or pairs of dipoles that are "short" or "half-wave"
+    height_m : of dipoles above a ground that reflects; 0: there is none
+    x_azimuth_rad, y_azimuth_rad : where the dipoles of X and Y point, from north through east
+    pointing_rad : (ra, dec) that the beam follows, in the frame of the sky's positions; None: the phase centre
+    tile_pointing_rad : the same of tiles; None: that of the station
+    fingerprint : of the arrays below
+    axes : [3,3], unit vectors (ITRF) to the station's east, north and zenith; dipoles are level, as the first two
+    elements_m : [element,3] to the east, the north and the zenith, from anywhere
+    tile_elements_m : [element,3], where elements are tiles, the elements of each, from its middle; else empty
+    weights : [2,element], what each element counts for X and for Y
+
+    The response is 1 where the beam points but for the dipoles, which are foreshortened there, and turn with the Earth:
+    visibilities are those of the dipoles as they stand. Below the horizon nothing is seen.
+    """
+
+    name: str
+    element: str
+    fingerprint: str
+    height_m: float = 0.0
+    x_azimuth_rad: float = math.pi / 2
+    y_azimuth_rad: float = 0.0
+    pointing_rad: tuple[float, float] | None = None
+    tile_pointing_rad: tuple[float, float] | None = None
+    axes: NDArray[np.float64] = field(compare=False, repr=False, default_factory=lambda: np.eye(3))
+    elements_m: NDArray[np.float64] = field(compare=False, repr=False, default_factory=lambda: np.zeros((1, 3)))
+    tile_elements_m: NDArray[np.float64] = field(compare=False, repr=False, default_factory=lambda: np.zeros((0, 3)))
+    weights: NDArray[np.float64] = field(compare=False, repr=False, default_factory=lambda: np.ones((2, 1)))
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.element not in ELEMENTS:
+            raise Error(
+                f"the element of a station is {', '.join(ELEMENTS[:-1])} or {ELEMENTS[-1]}, not {self.element!r}"
+            )
+        if not 0 <= self.height_m < math.inf:
+            raise Error(f"the height of dipoles above the ground must not be negative, not {self.height_m} m")
+        if self.height_m and self.element == "isotropic":
+            raise Error("a height above the ground goes with dipoles, not with isotropic elements")
+        for name in ("pointing_rad", "tile_pointing_rad"):
+            given = getattr(self, name)
+            if given is not None and not (len(given) == 2 and all(map(math.isfinite, given))):
+                raise Error(f"{name} of a station must be 2 numbers, not {given}")
+
+    @classmethod
+    @checked
+    def of_elements(
+        cls,
+        elements_m: ArrayLike,
+        site_m: Sequence[float],
+        *,
+        element: str = "isotropic",
+        height_m: float = 0.0,
+        x_azimuth_rad: float = math.pi / 2,
+        y_azimuth_rad: float = 0.0,
+        tile_elements_m: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        axes: ArrayLike | None = None,
+        pointing_rad: Sequence[float] | None = None,
+        name: str = "station",
+    ) -> StationBeam:
+        """Of elements [element,3], or [element,2] of a level station, to the east, the north and the zenith of a place
+        `site_m` (ITRF), in metres. `weights`: [element], or [2,element] of X and Y; elements of weight 0 are dead.
+        `axes`: what stands for east, north and zenith, [3,3] in the ITRF; `site_m` does not count then. Raises `Error`
+        for what is no station."""
+        parts = {
+            "elements_m": _places(elements_m, "elements_m"),
+            "tile_elements_m": np.zeros((0, 3))
+            if tile_elements_m is None
+            else _places(tile_elements_m, "tile_elements_m"),
+        }
+        n = len(parts["elements_m"])
+        given = np.ones((2, n)) if weights is None else np.asarray(weights, dtype=float)
+        if given.shape not in ((n,), (2, n)) or not np.isfinite(given).all():
+            raise Error(f"weights of a station of {n} elements must be [{n}] or [2,{n}] numbers, not {given.shape}")
+        parts["weights"] = np.broadcast_to(given, (2, n))
+        if not (parts["weights"].sum(axis=1) != 0).all():
+            raise Error("the weights of a station's elements add up to 0")
+        parts["axes"] = horizon(_site(site_m)) if axes is None else np.asarray(axes, dtype=float)
+        if parts["axes"].shape != (3, 3) or not np.allclose(parts["axes"] @ parts["axes"].T, np.eye(3), atol=1e-3):
+            raise Error("axes of a station must be three unit vectors, at right angles")
+        digest = hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts.values())).hexdigest()
+        pointing = None if pointing_rad is None else tuple(pointing_rad)
+        return cls(name, element, digest[:16], height_m, x_azimuth_rad, y_azimuth_rad, pointing, None, **parts)
+
+    @classmethod
+    @checked
+    def read(cls, file: str, site_m: Sequence[float], **how) -> StationBeam:
+        """Of a file with a line for each element: to the east, the north and, unless the station is level, the zenith,
+        in metres, with blanks or commas between them, as OSKAR's `layout.txt` has them; further columns do not count,
+        and `#` begins a comment. `how`: further arguments of `of_elements`. Raises `Error` for what is no such file."""
+        return cls.of_elements(read_layout(file), site_m, **({"name": os.path.basename(file)} | how))
+
+    @classmethod
+    @checked
+    def mwa_tile(cls, site_m: Sequence[float], *, pointing_rad: Sequence[float] | None = None) -> StationBeam:
+        """A tile of the MWA at a place (ITRF): 4 x 4 short dipoles, 1.1 m apart and 0.278 m above the ground."""
+        steps = _MWA_SPACING_M * (np.arange(4) - 1.5)
+        places = [(east, north) for north in steps[::-1] for east in steps]
+        return cls.of_elements(
+            places, site_m, element="short", height_m=_MWA_HEIGHT_M, pointing_rad=pointing_rad, name="MWA tile"
+        )
+
+    @property
+    def feed(self) -> str | None:
+        """What feeds it has; None: it is the same for all."""
+        return None if self.element == "isotropic" else "linear"
+
+    @property
+    def is_real(self) -> bool:
+        return False
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it does the same to all polarisations."""
+        return self.element == "isotropic" and bool((self.weights[0] == self.weights[1]).all())
+
+    def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
+        """[S], or [S,2,2] where it is not scalar. Writes nodes of the k-th beam of a scope."""
+        zenith = ns.horizon(k) << self._horizon(place.centre)
+        tiles = self._tiles(ns, k, place, zenith)
+        rows = self.weights if self.differs_by_feed else self.weights[:1]
+        factors = []
+        for row, weights in enumerate(rows):
+            factor = rt.ArrayFactor(place.lmn, zenith, self.elements_m, weights / weights.sum())
+            factors.append(ns.array_factor(k, row) << (factor if tiles is None else factor * tiles))
+        if self.is_scalar:
+            return rt.MatrixMultiply(factors[0], 1.0)
+        dipoles = place.unit()
+        if self.element != "isotropic":
+            dipoles = ns.dipoles(k) << rt.CrossedDipoles(
+                place.lmn,
+                place.centre,
+                zenith,
+                x_azimuth_rad=self.x_azimuth_rad,
+                y_azimuth_rad=self.y_azimuth_rad,
+                length=self.element,
+                height_m=self.height_m,
+            )
+        if len(factors) == 1:
+            return rt.MatrixMultiply(factors[0], dipoles)
+        x_only, y_only = rt.Constant(np.diag([1.0, 0.0])), rt.Constant(np.diag([0.0, 1.0]))
+        return rt.MatrixMultiply(factors[0], x_only, dipoles) + rt.MatrixMultiply(factors[1], y_only, dipoles)
+
+    def mean_power(
+        self, radec_rad: NDArray[np.float64], centre_rad: Sequence[float], frequency_hz: Sequence[float]
+    ) -> NDArray[np.float64]:
+        """[source,freq] what is left of the power of unpolarised sources: mean over the times of a day at which the
+        beam points above the horizon; 0 where it never does."""
+        ns = NodeScope()
+        place = Place.of(ns, radec_rad, self.pointing_rad or centre_rad)
+        jones = ns.voltage << self.jones(ns, 0, place)
+        forest = Forest(ns)
+
+        def cells(time_s):
+            return Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=time_s, time_width_s=1.0)
+
+        up = forest.evaluate(ns.horizon(0), cells(_DAY_S))[2, 2, :, 0] > 0
+        if not up.any():
+            return np.zeros((len(radec_rad), len(frequency_hz)))
+        power = np.abs(forest.evaluate(jones, cells(_DAY_S[up]))) ** 2
+        mean = power.mean(axis=-2) if self.is_scalar else 0.5 * power.sum(axis=(1, 2)).mean(axis=-2)
+        return np.broadcast_to(mean, (len(radec_rad), len(frequency_hz)))
+
+    @property
+    def differs_by_feed(self) -> bool:
+        """Whether elements count differently for X and for Y."""
+        return bool((self.weights[0] != self.weights[1]).any())
+
+    def _horizon(self, centre) -> NodeDef:
+        return rt.Composer(*(rt.UVW(centre, axis, np.zeros(3)) for axis in self.axes), dims=[3, 3])
+
+    def _tiles(self, ns: NodeScope, k: int, place: Place, zenith) -> NodeDef | None:
+        """What the beamformers of tiles leave; None where elements are not tiles."""
+        if not len(self.tile_elements_m):
+            return None
+        lmn = place.lmn
+        if self.tile_pointing_rad is not None:
+            centre = rt.Constant(self.tile_pointing_rad)
+            lmn = ns.tile_lmn(k) << rt.LMN(place.radec, centre)
+            zenith = ns.tile_horizon(k) << self._horizon(centre)
+        return ns.tile_factor(k) << rt.ArrayFactor(lmn, zenith, self.tile_elements_m)
+
+    def __str__(self) -> str:
+        """As a report says it, with the beginning of the fingerprint."""
+        pointing = ""
+        if self.pointing_rad is not None:
+            pointing = " towards {:.7g} {:.7g} deg".format(*map(math.degrees, self.pointing_rad))
+        tiles = f" tiles of {len(self.tile_elements_m)}" if len(self.tile_elements_m) else ""
+        kind = "isotropic elements" if self.element == "isotropic" else f"{self.element} dipoles"
+        height = f", {self.height_m:.4g} m above the ground" if self.height_m else ""
+        return f"{self.name} of {len(self.elements_m)}{tiles} {kind}{height} ({self.fingerprint[:8]}){pointing}"
+
+
+def read_layout(file: str) -> NDArray[np.float64]:
+    """[element,3] from a file as `StationBeam.read` takes it, in metres."""
+    try:
+        with open(file, encoding="utf-8") as lines:
+            rows = [line.split("#")[0].replace(",", " ").split() for line in lines]
+    except (OSError, UnicodeDecodeError) as problem:
+        raise Error(f"{file}: no layout of a station that can be read: {problem}") from problem
+    places = []
+    for number, row in enumerate(rows, 1):
+        if not row:
+            continue
+        try:
+            place = [float(text) for text in row[:3]]
+        except ValueError:
+            place = []
+        if len(place) < 2 or not all(map(math.isfinite, place)):
+            raise Error(f"{file}, line {number}: expected where an element is, in metres: east, north[, zenith]")
+        places.append([*place, 0.0][:3])
+    if not places:
+        raise Error(f"{file}: there are no elements in it")
+    return np.array(places)
+
+
+def _places(given: ArrayLike, name: str) -> NDArray[np.float64]:
+    places = np.asarray(given, dtype=float)
+    if places.ndim != 2 or places.shape[1] not in (2, 3) or not len(places) or not np.isfinite(places).all():
+        raise Error(f"{name} must be [element,3] or [element,2] finite numbers, not an array of shape {places.shape}")
+    return np.pad(places, ((0, 0), (0, 3 - places.shape[1])))
+
+
+def _site(given: Sequence[float]) -> NDArray[np.float64]:
+    place = np.asarray(given, dtype=float)
+    if place.shape != (3,) or not np.linalg.norm(place) > NO_PLACE_M:
+        raise Error(f"site_m of a station is {place.tolist()}, which is no place on the Earth")
+    return place
