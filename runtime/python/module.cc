@@ -89,6 +89,8 @@ PyMethodDef functions[] = {
     {"correction_bytes", correction_bytes, METH_VARARGS, "correction_bytes(path or OpenSet, options) -> int"},
     {"create_ms", create_ms, METH_VARARGS, "create_ms(path, description)"},
     {"inspect_ms", inspect_ms, METH_VARARGS, "inspect_ms(path, scan_cells=True) -> JSON text"},
+    {"read_antenna_fields", read_antenna_fields, METH_VARARGS,
+     "read_antenna_fields(path) -> dict: elements of aperture arrays, and where their beams point"},
     {"check_writable", check_writable, METH_VARARGS,
      "check_writable(path, columns, wait_s): raises what writing would"},
     {"count_cells", count_cells, METH_VARARGS,

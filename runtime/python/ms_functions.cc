@@ -4,6 +4,7 @@
 #include "runtime/ms/runs/run.h"
 #include "runtime/ms/set/create.h"
 #include "runtime/ms/set/flag_versions.h"
+#include "runtime/ms/tables/antenna_fields.h"
 #include "runtime/ms/tiles/count_cells.h"
 #include "runtime/ms/tiles/tile_request.h"
 #include "runtime/ms/tiles/tile_writer.h"
@@ -200,6 +201,31 @@ PyObject* count_cells(PyObject*, PyObject* arguments) {
     }
     return tuple(make_array(counts.good), make_array(counts.measured), make_array(counts.magnitude),
                  make_array(counts.linked), number(counts.power));
+  });
+}
+
+PyObject* read_antenna_fields(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject* path;
+    if (!PyArg_ParseTuple(arguments, "U", &path)) throw PythonError();
+    const std::string ms_path = string_of(path);
+    ms::AntennaFields found;
+    {
+      const WithoutGil without;
+      found = ms::read_antenna_fields(ms_path);
+    }
+    const auto numbers = [](const auto& values) { return number_list({values.begin(), values.end()}); };
+    Dict dict;
+    dict.set("fields", list_of(found.fields, [&](const ms::AntennaField& field) {
+               Dict one;
+               one.set("antenna_id", integer(field.antenna_id)).set("name", text(field.name));
+               one.set("axes", numbers(field.axes)).set("elements_m", numbers(field.elements_m));
+               one.set("is_dead", numbers(field.is_dead)).set("tile_elements_m", numbers(field.tile_elements_m));
+               return one.take();
+             }));
+    dict.set("station_directions_rad", list_of(found.station_directions_rad, numbers));
+    dict.set("tile_directions_rad", list_of(found.tile_directions_rad, numbers));
+    return dict.take();
   });
 }
 

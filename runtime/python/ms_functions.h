@@ -30,6 +30,10 @@ PyObject* restore_flags(PyObject* self, PyObject* arguments);
 /// Arrays are as tiles have them: complex64, float32, uint8, int64; `hands` and `within` are uint8.
 PyObject* count_cells(PyObject* self, PyObject* arguments);
 
+/// read_antenna_fields(path) -> dict of "fields" (a dict each, arrays as lists of numbers), "station_directions_rad"
+/// and "tile_directions_rad" (lists of two numbers for each field of the set).
+PyObject* read_antenna_fields(PyObject* self, PyObject* path);
+
 /// inspect_ms(path) -> str: the summary as JSON.
 PyObject* inspect_ms(PyObject* self, PyObject* path);
 

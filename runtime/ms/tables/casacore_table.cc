@@ -66,13 +66,13 @@ std::vector<Out> scalar_range(const casacore::Table& table, const std::string& p
   });
 }
 
-template <class Value>
+template <class Value, class Stored = Value>
 std::vector<Value> array_cell(const casacore::Table& table, const std::string& path, const std::string& column,
                               std::int64_t row) {
   return guarded("reading " + place(column, path, {row}), [&] {
-    const casacore::ArrayColumn<Value> values(table, column);
+    const casacore::ArrayColumn<Stored> values(table, column);
     if (!values.isDefined(row)) return std::vector<Value>();
-    const casacore::Array<Value> read = values(row);
+    const casacore::Array<Stored> read = values(row);
     return std::vector<Value>(read.begin(), read.end());
   });
 }
@@ -246,6 +246,10 @@ std::vector<double> CasacoreTable::double_cell(const std::string& column, std::i
 
 std::vector<int> CasacoreTable::int_cell(const std::string& column, std::int64_t row) const {
   return array_cell<casacore::Int>(impl_->table, path(), column, row);
+}
+
+std::vector<std::uint8_t> CasacoreTable::bool_cell(const std::string& column, std::int64_t row) const {
+  return array_cell<std::uint8_t, casacore::Bool>(impl_->table, path(), column, row);
 }
 
 std::vector<std::size_t> CasacoreTable::cell_shape(const std::string& column, std::int64_t row) const {
