@@ -216,6 +216,7 @@ PyObject* read_antenna_fields(PyObject*, PyObject* arguments) {
     }
     const auto numbers = [](const auto& values) { return number_list({values.begin(), values.end()}); };
     Dict dict;
+    dict.set("n_antenna", integer(static_cast<std::int64_t>(found.n_antenna)));
     dict.set("fields", list_of(found.fields, [&](const ms::AntennaField& field) {
                Dict one;
                one.set("antenna_id", integer(field.antenna_id)).set("name", text(field.name));

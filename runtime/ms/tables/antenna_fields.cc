@@ -54,6 +54,7 @@ AntennaFields read_antenna_fields(const std::string& ms_path) {
   const std::vector<Antenna> antennas = read_metadata(main).antennas;
   const CasacoreTable table = main.subtable(kTable);
   AntennaFields found;
+  found.n_antenna = antennas.size();
   for (std::int64_t row = 0; row < table.n_row(); ++row) found.fields.push_back(read_field(table, row, antennas));
   const CasacoreTable pointings = main.subtable("FIELD");
   const auto directions = [&](const std::string& column, std::vector<std::array<double, 2>>* into) {

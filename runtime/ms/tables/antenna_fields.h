@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct AntennaField {
 
 /// All of a set, and where its beams point: [field][2] right ascension and declination in the frame of the field.
 struct AntennaFields {
+  std::size_t n_antenna = 0;
   std::vector<AntennaField> fields;
   std::vector<std::array<double, 2>> station_directions_rad;  ///< DELAY_DIR
   std::vector<std::array<double, 2>> tile_directions_rad;     ///< LOFAR_TILE_BEAM_DIR; empty if there is none

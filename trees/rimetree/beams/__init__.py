@@ -12,9 +12,11 @@ nodes): docs/writing-trees.md, primary beams.
 
 from .array import AnyBeam, beams_text, jones_nodes, kinds_of, mean_power, require_pointing, voltages
 from .dish import Beam
+from .lofar import lofar_beams
+from .oskar import oskar_layouts
 from .pattern import BeamPattern
 from .place import Place
-from .station import StationBeam
+from .station import StationBeam, read_layout
 
 __all__ = [
     "AnyBeam",
@@ -25,7 +27,10 @@ __all__ = [
     "beams_text",
     "jones_nodes",
     "kinds_of",
+    "lofar_beams",
     "mean_power",
+    "oskar_layouts",
+    "read_layout",
     "require_pointing",
     "voltages",
 ]

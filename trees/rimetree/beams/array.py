@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -89,5 +90,17 @@ def beams_text(beams: AnyBeam | Sequence[AnyBeam]) -> str:
     kinds, of_antenna = kinds_of(beams)
     if not of_antenna:
         return f"the {kinds[0]}"
-    texts = [f"{of_antenna.count(k)} x {kind}" for k, kind in enumerate(kinds[:5])]
-    return f"beams: {', '.join([*texts, *(['...'] if len(kinds) > 5 else [])])}"
+    alike: dict[str, list[int]] = {}
+    for k, kind in enumerate(kinds):
+        alike.setdefault(kind.description if isinstance(kind, StationBeam) else str(kind), []).append(k)
+    texts = []
+    for text, members in list(alike.items())[:5]:
+        if isinstance(kinds[members[0]], StationBeam):
+            text = str(kinds[members[0]]) if len(members) == 1 else f"{text} ({_digest(kinds, members)})"
+        texts.append(f"{sum(map(of_antenna.count, members))} x {text}")
+    return f"beams: {', '.join([*texts, *(['...'] if len(alike) > 5 else [])])}"
+
+
+def _digest(kinds: Sequence[AnyBeam], members: Sequence[int]) -> str:
+    """Of the fingerprints of some kinds."""
+    return hashlib.sha256("".join(kinds[k].fingerprint for k in members).encode()).hexdigest()[:8]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -89,6 +89,10 @@ class Beam:
     def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
         """[S], real."""
         return self.voltage(place.lmn)
+
+    def pointed_at(self, radec_rad: tuple[float, float]) -> Beam:
+        """The same, towards another place."""
+        return replace(self, pointing_rad=radec_rad)
 
     def mean_power(
         self, radec_rad: NDArray[np.float64], centre_rad: Sequence[float], frequency_hz: Sequence[float]

@@ -15,7 +15,7 @@ import hashlib
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -131,6 +131,10 @@ class BeamPattern:
         ns.grid(k) << self._turned(lmn, ns.turn(k), n_source)
         ns.feeds(k) << feed_rotation(ns.turn(k), feed=self.feed)
         return rt.MatrixMultiply(ns.feeds(k).H, ns.grid(k), ns.feeds(k))
+
+    def pointed_at(self, radec_rad: tuple[float, float]) -> BeamPattern:
+        """The same, towards another place."""
+        return replace(self, pointing_rad=radec_rad)
 
     def mean_power(
         self, radec_rad: NDArray[np.float64], centre_rad: Sequence[float], frequency_hz: Sequence[float]

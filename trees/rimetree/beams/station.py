@@ -10,7 +10,7 @@ import hashlib
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,7 +86,7 @@ class StationBeam:
     def of_elements(
         cls,
         elements_m: ArrayLike,
-        site_m: Sequence[float],
+        site_m: Sequence[float] | None = None,
         *,
         element: str = "isotropic",
         height_m: float = 0.0,
@@ -100,8 +100,8 @@ class StationBeam:
     ) -> StationBeam:
         """Of elements [element,3], or [element,2] of a level station, to the east, the north and the zenith of a place
         `site_m` (ITRF), in metres. `weights`: [element], or [2,element] of X and Y; elements of weight 0 are dead.
-        `axes`: what stands for east, north and zenith, [3,3] in the ITRF; `site_m` does not count then. Raises `Error`
-        for what is no station."""
+        `axes`: what stands for east, north and zenith, [3,3] in the ITRF, instead of `site_m`. Raises `Error` for what
+        is no station."""
         parts = {
             "elements_m": _places(elements_m, "elements_m"),
             "tile_elements_m": np.zeros((0, 3))
@@ -115,6 +115,8 @@ class StationBeam:
         parts["weights"] = np.broadcast_to(given, (2, n))
         if not (parts["weights"].sum(axis=1) != 0).all():
             raise Error("the weights of a station's elements add up to 0")
+        if (site_m is None) == (axes is None):
+            raise Error("a station has a place, site_m, or axes: one of them")
         parts["axes"] = horizon(_site(site_m)) if axes is None else np.asarray(axes, dtype=float)
         if parts["axes"].shape != (3, 3) or not np.allclose(parts["axes"] @ parts["axes"].T, np.eye(3), atol=1e-3):
             raise Error("axes of a station must be three unit vectors, at right angles")
@@ -181,6 +183,10 @@ class StationBeam:
         x_only, y_only = rt.Constant(np.diag([1.0, 0.0])), rt.Constant(np.diag([0.0, 1.0]))
         return rt.MatrixMultiply(factors[0], x_only, dipoles) + rt.MatrixMultiply(factors[1], y_only, dipoles)
 
+    def pointed_at(self, radec_rad: tuple[float, float]) -> StationBeam:
+        """The same, towards another place, tiles and all."""
+        return replace(self, pointing_rad=radec_rad, tile_pointing_rad=None)
+
     def mean_power(
         self, radec_rad: NDArray[np.float64], centre_rad: Sequence[float], frequency_hz: Sequence[float]
     ) -> NDArray[np.float64]:
@@ -220,15 +226,21 @@ class StationBeam:
             zenith = ns.tile_horizon(k) << self._horizon(centre)
         return ns.tile_factor(k) << rt.ArrayFactor(lmn, zenith, self.tile_elements_m)
 
-    def __str__(self) -> str:
-        """As a report says it, with the beginning of the fingerprint."""
+    @property
+    def description(self) -> str:
+        """What stations have in common whose elements are at other places."""
         pointing = ""
         if self.pointing_rad is not None:
             pointing = " towards {:.7g} {:.7g} deg".format(*map(math.degrees, self.pointing_rad))
-        tiles = f" tiles of {len(self.tile_elements_m)}" if len(self.tile_elements_m) else ""
+        tiles = f"tiles of {len(self.tile_elements_m)} " if len(self.tile_elements_m) else ""
         kind = "isotropic elements" if self.element == "isotropic" else f"{self.element} dipoles"
-        height = f", {self.height_m:.4g} m above the ground" if self.height_m else ""
-        return f"{self.name} of {len(self.elements_m)}{tiles} {kind}{height} ({self.fingerprint[:8]}){pointing}"
+        height = f" {self.height_m:.4g} m above the ground" if self.height_m else ""
+        return f"{self.name} of {tiles}{kind}{height}{pointing}"
+
+    def __str__(self) -> str:
+        """As a report says it, with the beginning of the fingerprint."""
+        parts = "tiles" if len(self.tile_elements_m) else "elements"
+        return f"{self.description} ({len(self.elements_m)} {parts}, {self.fingerprint[:8]})"
 
 
 def read_layout(file: str) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options.beams import dishes_of, require_beam, through_beams
+from ..options.beams import antennas_of, require_beam, through_beams
 from ..options.centre import centre_option
 from ..options.data_selection import chosen_rows, rows_options
 from ..options.evaluation import evaluation_options
@@ -137,7 +137,7 @@ def command(
             raise click.UsageError("--weights are those of corrected data: leave --no-correct out")
         check_weights(ms, wait)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    options["subtract"] = through_beams(model, beams, pointing, dishes_of(summary))
+    options["subtract"] = through_beams(model, beams, pointing, antennas_of(summary))
     rows = chosen_rows(chosen, summary)
     files = [calibration.read_h5parm(file) for file in solutions]
     if from_field is not None:

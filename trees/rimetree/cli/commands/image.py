@@ -7,7 +7,7 @@ import os
 
 import click
 
-from ..options.beams import dishes_of, require_beam, through_beams
+from ..options.beams import antennas_of, require_beam, through_beams
 from ..options.centre import centre_option, warn_of_directions
 from ..options.data_selection import channels_option, check_rows, chosen_rows, rows_options
 from ..options.evaluation import threads_option
@@ -94,7 +94,7 @@ def command(
     check_rows(ms, groups, rows["selection"])
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     model = None if sky is None else read_sky(sky, sky_format, skip_unsupported, patches)
-    model = through_beams(model, beams, pointing, dishes_of(summary))
+    model = through_beams(model, beams, pointing, antennas_of(summary))
     image = plots.dirty_image(
         ms,
         column,

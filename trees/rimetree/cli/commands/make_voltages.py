@@ -8,7 +8,8 @@ import click
 import numpy as np
 
 from ..errors import Failed
-from ..options.beams import Dish, require_beam, through_beams
+from ..options.beam_kinds import Antenna
+from ..options.beams import require_beam, through_beams
 from ..options.models import read_sky, sky_options
 from ..options.quantities import DURATION, FLUX, Count, Number
 from ..options.voltages import recorded, recording_options
@@ -51,9 +52,9 @@ def command(
     how = recorded(**given)
     require_beam(beams, pointing, sky)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
-    named = zip(how.array.antenna_names, how.array.dish_diameter_m.tolist(), strict=True)
-    dishes = [Dish(name, diameter_m, mount=how.array.mount) for name, diameter_m in named]
-    model = through_beams(model, beams, pointing, dishes)
+    named = enumerate(zip(how.array.antenna_names, how.array.dish_diameter_m.tolist(), strict=True))
+    antennas = [Antenna(name, diameter_m, number, mount=how.array.mount) for number, (name, diameter_m) in named]
+    model = through_beams(model, beams, pointing, antennas)
     rng = np.random.default_rng([seed, 1])
     shape = (len(how.array), 2)
     gain = (1 + gain_scatter * rng.standard_normal(shape)) * np.exp(

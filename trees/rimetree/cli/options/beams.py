@@ -3,73 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import Failed
 from ..output import log
-from .quantities import ANGLE, DEC, FREQUENCY, LENGTH, RA
+from .beam_kinds import Antenna, Maker, maker_of
+from .quantities import DEC, RA
 
 if TYPE_CHECKING:
-    from rimetree import Beam, BeamPattern
+    from rimetree.beams import AnyBeam
     from rimetree.sky import SkyModel
-
-_EXPECTED = {
-    "airy": "airy: DIAMETER[, BLOCKAGE], e.g. airy: 25m, 2.5m; airy alone takes the diameters of the set",
-    "gaussian": "gaussian: WIDTH, FREQUENCY, e.g. gaussian: 57.5arcmin, 1.5GHz",
-    "cosine": "cosine: WIDTH, FREQUENCY, e.g. cosine: 57.5arcmin, 1.5GHz",
-}
-
-
-@dataclass(frozen=True)
-class Dish:
-    """An antenna of a set or telescope; `used`: whether there are data of it; `site_m`: where the array's middle is
-    (ITRF); `mount`: as in the ANTENNA table."""
-
-    name: str
-    diameter_m: float
-    used: bool = True
-    site_m: tuple[float, ...] | None = None
-    mount: str = ""
 
 
 @dataclass(frozen=True)
 class AskedBeam:
-    """What a --beam says: names or patterns of antennas (none: all), and a beam, or None for the Airy pattern of the
-    dishes that there are."""
+    """What a --beam says: names or patterns of antennas (none: all), and what gives them a beam."""
 
     antennas: tuple[str, ...]
-    beam: Beam | BeamPattern | None
-
-    def of(self, dish: Dish) -> Beam | BeamPattern:
-        """The beam of a dish. Raises `Failed` where it has no diameter and no beam was given, and where it is not known
-        how a pattern turns."""
-        from rimetree import Beam, BeamPattern
-
-        if isinstance(self.beam, BeamPattern):
-            return replace(self.beam, site_m=dish.site_m if _turns(dish) else None)
-        if self.beam is not None:
-            return self.beam
-        if not dish.diameter_m > 0:
-            raise Failed(
-                f"--beam airy: antenna {dish.name} has a diameter of {dish.diameter_m:g} m in the set; give its own, "
-                'as in "airy: 25m"'
-            )
-        return Beam.of_dish(dish.diameter_m)
-
-
-def _turns(dish: Dish) -> bool:
-    from rimetree.observing.mounts import STANDING, TURNING
-
-    mount = dish.mount.upper()
-    if mount not in TURNING + STANDING:
-        raise Failed(
-            f"--beam: antenna {dish.name} has the mount {dish.mount!r}; how a pattern turns on the sky is known of "
-            f"{' and '.join((TURNING[0], *STANDING))}"
-        )
-    return mount in TURNING
+    of: Maker
 
 
 class BeamType(click.ParamType):
@@ -86,35 +40,12 @@ class BeamType(click.ParamType):
         antennas = tuple(name.strip() for name in names.split(",") if name.strip())
         if equals and not antennas:
             self.fail(f"{value!r}: expected antennas before =, e.g. 'CM*=airy: 7m'")
-        return AskedBeam(antennas, self._beam(value, beam, param, ctx))
+        from rimetree import Error
 
-    def _beam(self, value: str, text: str, param, ctx) -> Beam | BeamPattern | None:
-        from rimetree import Beam, BeamPattern, Error
-
-        if "$(" in text:
-            try:
-                return BeamPattern.read(text.strip())
-            except Error as problem:
-                self.fail(str(problem))
-        kind, colon, rest = (part.strip() for part in text.partition(":"))
-        kind, given = kind.lower(), [part.strip() for part in rest.split(",")] if rest else []
-        if kind not in _EXPECTED:
-            self.fail(
-                f"{value!r}: there is no beam {kind!r}; there are {', '.join(_EXPECTED)}, and files of names with "
-                "$(corr) and $(reim)"
-            )
-        if kind == "airy" and not colon:
-            return None
-        if len(given) not in ((1, 2) if kind == "airy" else (2,)):
-            self.fail(f"{value!r}: expected {_EXPECTED[kind]}")
         try:
-            if kind == "airy":
-                return Beam.of_dish(*(LENGTH.with_unit().convert(one, param, ctx) for one in given))
-            width, frequency = given
-            width_rad = ANGLE.with_unit().convert(width, param, ctx)
-            return Beam(kind, width_rad, FREQUENCY.with_unit().convert(frequency, param, ctx))
-        except Error as problem:
-            self.fail(f"{value!r}: {problem}")
+            return AskedBeam(antennas, maker_of(beam))
+        except (Error, click.BadParameter) as problem:
+            self.fail(f"{value!r}: {getattr(problem, 'message', problem)}")
 
 
 def beam_options(function: Callable) -> Callable:
@@ -123,7 +54,8 @@ def beam_options(function: Callable) -> Callable:
         "--pointing",
         type=(RA, DEC),
         metavar="RA DEC",
-        help="Where the dishes of --beam point, in the frame of the field; default: the phase centre.",
+        help="Where the antennas of --beam point, in the frame of the field; default: the phase centre, or with lofar "
+        "what the set says.",
     )(function)
     return click.option(
         "--beam",
@@ -133,10 +65,12 @@ def beam_options(function: Callable) -> Callable:
         metavar="[ANTENNAS=]BEAM",
         help="See the sky model through a primary beam: airy (of each dish's diameter in the set), 'airy: 25m, 2.5m' "
         "(diameter, blockage), 'gaussian: 57.5arcmin, 1.5GHz' or 'cosine: 57.5arcmin, 1.5GHz' (full width at half "
-        "maximum of the power, which goes as 1/frequency), or FITS cubes of the Jones matrix, "
-        "'beam_$(corr)_$(reim).fits', which turn on the sky with ALT-AZ mounts. May be repeated for arrays of several "
-        "kinds of dishes, each for the antennas of these names or patterns: 'CM*,A1=airy: 7m'. Default: fluxes are as "
-        "seen.",
+        "maximum of the power, which goes as 1/frequency), FITS cubes of the Jones matrix, "
+        "'beam_$(corr)_$(reim).fits', which turn on the sky with ALT-AZ mounts, or of aperture arrays 'station: "
+        "layout.txt, half-wave, 0.3m' (where elements are, as a file or OSKAR's telescope model; isotropic, short or "
+        "half-wave dipoles; their height above a ground), mwa, or lofar (as the set says). May be repeated for arrays "
+        "of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'. Default: fluxes "
+        "are as seen.",
     )(function)
 
 
@@ -154,12 +88,13 @@ def require_beam(beams: Sequence[AskedBeam], pointing, sky, moved=None) -> None:
         raise click.UsageError("with --beam and a phase centre that is not the set's, give --pointing as well")
 
 
-def through_beams(model: SkyModel | dict | None, beams: Sequence[AskedBeam], pointing, dishes: Sequence[Dish]):
-    """A sky model, or {FIELD_ID: one}, seen through the beams of these dishes, if there are any."""
+def through_beams(model: SkyModel | dict | None, beams: Sequence[AskedBeam], pointing, antennas: Sequence[Antenna]):
+    """A sky model, or {FIELD_ID: one}, seen through the beams of these antennas, if there are any."""
     if not beams or model is None:
         return model
-    pointing = None if pointing is None else tuple(pointing)
-    seen = [replace(beam, pointing_rad=pointing) for beam in _beams_of(beams, dishes)]
+    seen = _beams_of(beams, antennas)
+    if pointing is not None:
+        seen = [beam.pointed_at(tuple(pointing)) for beam in seen]
     if not seen:
         return model  # there are no data
     if isinstance(model, dict):
@@ -167,12 +102,12 @@ def through_beams(model: SkyModel | dict | None, beams: Sequence[AskedBeam], poi
     return model.seen_through(seen)
 
 
-def _beams_of(beams: Sequence[AskedBeam], dishes: Sequence[Dish]) -> list[Beam | BeamPattern]:
-    """The beam of each dish; one without data has that of another. Raises `Failed` for a dish of which none, or two,
-    were given."""
+def _beams_of(beams: Sequence[AskedBeam], antennas: Sequence[Antenna]) -> list[AnyBeam]:
+    """The beam of each antenna; one without data has that of another. Raises `Failed` for an antenna of which none, or
+    two, were given."""
     from rimetree.ms.selection import fitting_antennas
 
-    names = {number: dish.name for number, dish in enumerate(dishes)}
+    names = {number: antenna.name for number, antenna in enumerate(antennas)}
     asked: dict[int, AskedBeam] = {}
     for beam in beams:
         for number in set(fitting_antennas(names, beam.antennas)):
@@ -182,23 +117,41 @@ def _beams_of(beams: Sequence[AskedBeam], dishes: Sequence[Dish]) -> list[Beam |
     for beam in beams:
         if not beam.antennas:
             asked = dict.fromkeys(names, beam) | asked
-    used = [number for number, dish in enumerate(dishes) if dish.used]
+    used = [number for number, antenna in enumerate(antennas) if antenna.used]
     if without := [names[number] for number in used if number not in asked]:
         more = ", ..." if len(without) > 10 else ""
         raise Failed(f"no --beam is for antenna {', '.join(without[:10])}{more}; give one without names for all others")
-    found = {number: asked[number].of(dishes[number]) for number in used}
+    found = {number: _made(asked[number], antennas[number]) for number in used}
     any_beam = next(iter(found.values()), None)
     return [found.get(number, any_beam) for number in names] if found else []
 
 
-def dishes_of(summary: dict) -> list[Dish]:
-    """The antennas of a set, in the order of their numbers."""
+def _made(asked: AskedBeam, antenna: Antenna) -> AnyBeam:
+    from rimetree import Error
+
+    try:
+        return asked.of(antenna)
+    except Error as problem:
+        raise Failed(f"--beam: {problem}") from problem
+
+
+def antennas_of(summary: dict) -> list[Antenna]:
+    """Those of a set, in the order of their numbers."""
     antennas = summary["antennas"]
     used = [antenna["position_m"] for antenna in antennas if antenna["n_row"] > 0]
     middle_m = tuple(sum(axis) / len(used) for axis in zip(*used, strict=True)) if used else None
     return [
-        Dish(antenna["name"], antenna["diameter_m"], antenna["n_row"] > 0, middle_m, antenna["mount"])
-        for antenna in antennas
+        Antenna(
+            antenna["name"],
+            antenna["diameter_m"],
+            number,
+            antenna["n_row"] > 0,
+            tuple(antenna["position_m"]),
+            middle_m,
+            antenna["mount"],
+            summary["path"],
+        )
+        for number, antenna in enumerate(antennas)
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import click
 
-from ..options.beams import dishes_of, require_beam, through_beams
+from ..options.beams import antennas_of, require_beam, through_beams
 from ..options.data_selection import chosen_groups, rows_options
 from ..options.models import read_sky, sky_options
 from ..options.sets import require_ms
@@ -67,7 +67,7 @@ def forests(
         for group in groups:
             yield group, rt.Forest(written.scope(group), **how)
         return
-    model = through_beams(read_sky(sky, sky_format, skip_unsupported, patches), beams, pointing, dishes_of(summary))
+    model = through_beams(read_sky(sky, sky_format, skip_unsupported, patches), beams, pointing, antennas_of(summary))
     for group in groups:
         tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
         yield group, rt.Forest(scope_of_sky(group, model, column, **tree), **how)

@@ -1,0 +1,84 @@
+"""The stations of LOFAR, from what its Measurement Sets say of their elements.
+
+Sources: van Haarlem et al. 2013, A&A 556, A2; Schoenmakers & Renting 2013, LOFAR Measurement Set description (the
+sub-table LOFAR_ANTENNA_FIELD).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .. import _core
+from .._core import Error
+from ..arguments import checked
+from .station import StationBeam
+
+#: X dipoles point to the south-west, Y dipoles to the south-east.
+_X_AZIMUTH_RAD, _Y_AZIMUTH_RAD = math.radians(225), math.radians(135)
+#: Height of short dipoles that come nearest to Hamaker's model of high-band elements at 134 MHz (docs/benchmarks).
+_HBA_HEIGHT_M = 0.45
+
+
+@checked
+def lofar_beams(ms: str | os.PathLike, *, pointing_rad: Sequence[float] | None = None) -> list[StationBeam]:
+    """The beam of each antenna of a Measurement Set of LOFAR, in the order of the set.
+
+    Stations and their tiles point to `pointing_rad`, right ascension and declination in the frame of the field, or else
+    where the set says that they did. Elements that the set flags are left out. Elements of the high band are taken as
+    short dipoles 0.45 m above the ground, those of the low band as short dipoles without a ground, which is coarse.
+    Raises `Error` where the set does not say what is needed.
+    """
+    path = os.fspath(ms)
+    found = _core.read_antenna_fields(path)
+    station_rad, tile_rad = pointing_rad, None
+    if pointing_rad is None:
+        station_rad = _only(found["station_directions_rad"], path)
+        tile_rad = _only(found["tile_directions_rad"], path) if found["tile_directions_rad"] else None
+    beams = []
+    for number in range(found["n_antenna"]):
+        fields = [field for field in found["fields"] if field["antenna_id"] == number]
+        if not fields:
+            raise Error(f"{path} does not say where the elements of antenna {number} are")
+        beam = _beam(fields, f"{path}, antenna {number}", station_rad)
+        if len(beam.tile_elements_m) and tile_rad is not None and tuple(tile_rad) != tuple(station_rad):
+            beam = replace(beam, tile_pointing_rad=tuple(tile_rad))
+        beams.append(beam)
+    return beams
+
+
+def _beam(fields: list[dict], where: str, pointing_rad: Sequence[float]) -> StationBeam:
+    """That of an antenna of one or more fields of elements."""
+    axes, tiles = (np.reshape(fields[0][key], (-1, 3)) for key in ("axes", "tile_elements_m"))
+    for field in fields[1:]:
+        if field["axes"] != fields[0]["axes"] or field["tile_elements_m"] != fields[0]["tile_elements_m"]:
+            raise Error(f"{where}: its fields {fields[0]['name']} and {field['name']} have other axes or tiles")
+    is_hba = fields[0]["name"].startswith("HBA")
+    weights = 1.0 - np.concatenate([np.reshape(field["is_dead"], (-1, 2)) for field in fields]).T
+    if not weights.any(axis=1).all():
+        raise Error(f"{where}: all elements of a polarisation are flagged")
+    used = weights.any(axis=0)
+    elements = np.concatenate([np.reshape(field["elements_m"], (-1, 3)) for field in fields])[used]
+    return StationBeam.of_elements(
+        elements @ axes.T,
+        axes=axes,
+        element="short",
+        height_m=_HBA_HEIGHT_M if is_hba else 0.0,
+        x_azimuth_rad=_X_AZIMUTH_RAD,
+        y_azimuth_rad=_Y_AZIMUTH_RAD,
+        tile_elements_m=tiles @ axes.T if len(tiles) else None,
+        weights=weights[:, used],
+        pointing_rad=pointing_rad,
+        name="LOFAR HBA station" if is_hba else "LOFAR LBA station",
+    )
+
+
+def _only(directions_rad: list[list[float]], path: str) -> list[float]:
+    """The direction that all fields of a set have."""
+    if not directions_rad or any(one != directions_rad[0] for one in directions_rad):
+        raise Error(f"{path}: beams of its fields point to different places; give pointing_rad")
+    return directions_rad[0]

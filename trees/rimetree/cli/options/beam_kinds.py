@@ -1,0 +1,163 @@
+"""What kinds of beams --beam takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..errors import Failed
+from .quantities import ANGLE, FREQUENCY, LENGTH
+
+if TYPE_CHECKING:
+    from rimetree.beams import AnyBeam
+
+
+@dataclass(frozen=True)
+class Antenna:
+    """One of a set or telescope. `number`: among them; `used`: whether there are data of it; `position_m`, `middle_m`:
+    where it, and the middle of the array, are (ITRF); `mount`: as in the ANTENNA table; `ms`: the set."""
+
+    name: str
+    diameter_m: float
+    number: int = 0
+    used: bool = True
+    position_m: tuple[float, ...] | None = None
+    middle_m: tuple[float, ...] | None = None
+    mount: str = ""
+    ms: str = ""
+
+
+#: Gives an antenna its beam. Raises `Failed` where it cannot have such a one.
+Maker = Callable[[Antenna], "AnyBeam"]
+
+
+def maker_of(text: str) -> Maker:
+    """Of "KIND" or "KIND: numbers with units". Raises `Error` or `click.BadParameter` for what is no beam."""
+    from rimetree import Error
+
+    if "$(" in text:
+        return _pattern(text.strip())
+    kind, _, rest = (part.strip() for part in text.partition(":"))
+    if kind.lower() not in _KINDS:
+        raise Error(
+            f"there is no beam {kind!r}; there are {', '.join(_KINDS)}, and files of names with $(corr) and $(reim)"
+        )
+    expected, least, most, make = _KINDS[kind.lower()]
+    given = [part.strip() for part in rest.split(",")] if rest else []
+    if not least <= len(given) <= most or not all(given):
+        raise Error(f"expected {expected}")
+    return make(kind.lower(), *given)
+
+
+def _airy(kind: str, *given: str) -> Maker:
+    from rimetree import Beam
+
+    if given:
+        beam = Beam.of_dish(*map(_length, given))
+        return lambda antenna: beam
+
+    def of(antenna: Antenna) -> AnyBeam:
+        if not antenna.diameter_m > 0:
+            raise Failed(
+                f"--beam airy: antenna {antenna.name} has a diameter of {antenna.diameter_m:g} m in the set; give its "
+                'own, as in "airy: 25m"'
+            )
+        return Beam.of_dish(antenna.diameter_m)
+
+    return of
+
+
+def _of_width(kind: str, width: str, frequency: str) -> Maker:
+    from rimetree import Beam
+
+    beam = Beam(
+        kind, ANGLE.with_unit().convert(width, None, None), FREQUENCY.with_unit().convert(frequency, None, None)
+    )
+    return lambda antenna: beam
+
+
+def _pattern(files: str) -> Maker:
+    from rimetree import BeamPattern
+    from rimetree.observing.mounts import STANDING, TURNING
+
+    pattern = BeamPattern.read(files)
+
+    def of(antenna: Antenna) -> AnyBeam:
+        mount = antenna.mount.upper()
+        if mount not in TURNING + STANDING:
+            raise Failed(
+                f"--beam: antenna {antenna.name} has the mount {antenna.mount!r}; how a pattern turns on the sky is "
+                f"known of {' and '.join((TURNING[0], *STANDING))}"
+            )
+        return replace(pattern, site_m=antenna.middle_m if mount in TURNING else None)
+
+    return of
+
+
+def _station(kind: str, path: str, element: str = "isotropic", height: str | None = None) -> Maker:
+    """Of a layout, or of a telescope model of OSKAR."""
+    from rimetree import StationBeam
+    from rimetree.beams import oskar_layouts, read_layout
+
+    layouts = oskar_layouts(path) if os.path.isdir(path) else [read_layout(path)]
+    how = {"element": element, "height_m": 0.0 if height is None else _length(height)}
+    name = os.path.basename(os.path.normpath(path))
+    StationBeam.of_elements(layouts[0], axes=((1, 0, 0), (0, 1, 0), (0, 0, 1)), **how)  # says what is wrong at once
+
+    def of(antenna: Antenna) -> AnyBeam:
+        if len(layouts) > 1 and antenna.number >= len(layouts):
+            raise Failed(f"--beam: there are {len(layouts)} stations in {path}, none for antenna {antenna.name}")
+        layout = layouts[antenna.number if len(layouts) > 1 else 0]
+        return StationBeam.of_elements(layout, _place(antenna, antenna.position_m), name=name, **how)
+
+    return of
+
+
+def _mwa(kind: str) -> Maker:
+    """Tiles are alike, and so near to each other that they have one horizon."""
+    from rimetree import StationBeam
+
+    return lambda antenna: StationBeam.mwa_tile(_place(antenna, antenna.middle_m))
+
+
+def _lofar(kind: str) -> Maker:
+    from rimetree import lofar_beams
+
+    beams: dict[str, list[AnyBeam]] = {}
+
+    def of(antenna: Antenna) -> AnyBeam:
+        if not antenna.ms:
+            raise Failed("--beam lofar: there is no Measurement Set that says where elements are")
+        if antenna.ms not in beams:
+            beams[antenna.ms] = lofar_beams(antenna.ms)
+        return beams[antenna.ms][antenna.number]
+
+    return of
+
+
+def _place(antenna: Antenna, position_m: tuple[float, ...] | None) -> tuple[float, ...]:
+    if position_m is None:
+        raise Failed(f"--beam: it is not known where antenna {antenna.name} is")
+    return position_m
+
+
+def _length(text: str) -> float:
+    return LENGTH.with_unit().convert(text, None, None)
+
+
+#: What is expected, how many values at least and at most, and what makes it.
+_KINDS: dict[str, tuple[str, int, int, Callable[..., Maker]]] = {
+    "airy": (
+        "airy: DIAMETER[, BLOCKAGE], e.g. airy: 25m, 2.5m; airy alone takes the diameters of the set", 0, 2, _airy,
+    ),
+    "gaussian": ("gaussian: WIDTH, FREQUENCY, e.g. gaussian: 57.5arcmin, 1.5GHz", 2, 2, _of_width),
+    "cosine": ("cosine: WIDTH, FREQUENCY, e.g. cosine: 57.5arcmin, 1.5GHz", 2, 2, _of_width),
+    "station": (
+        "station: LAYOUT[, ELEMENT[, HEIGHT]], e.g. station: layout.txt, half-wave, 0.3m; elements are isotropic, "
+        "short or half-wave dipoles", 1, 3, _station,
+    ),
+    "mwa": ("mwa, without more", 0, 0, _mwa),
+    "lofar": ("lofar, without more", 0, 0, _lofar),
+}  # fmt: skip
