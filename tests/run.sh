@@ -108,7 +108,7 @@ run_gpu() {
 }
 run_gpu_trees() {
   RIMETREE_DEVICE=auto .venv/bin/python -m pytest -q -rs --junit-xml="$RESULTS/gpu-trees.xml" \
-    tests/trees/test_*.py tests/trees/{evaluation,ms,observing,psv,solving,sums,voltages,writing}
+    tests/trees/test_*.py tests/trees/{beams,evaluation,ms,observing,psv,solving,sums,voltages,writing}
 }
 gpu_tests() {
   if has_gpu; then

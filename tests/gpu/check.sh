@@ -95,7 +95,7 @@ trees() {
     export PYTHONPATH=$here/packages PATH=$here/bin:$PATH PYTHONHASHSEED=0
     export LD_LIBRARY_PATH=$here/libraries:${LD_LIBRARY_PATH:-}
     run trees python3 -m pytest -q -p no:cacheprovider -n "$JOBS" \
-      tests/trees/test_*.py tests/trees/{evaluation,ms,observing,psv,solving,sums,voltages,writing}
+      tests/trees/test_*.py tests/trees/{beams,evaluation,ms,observing,psv,solving,sums,voltages,writing}
     exit "$FAILED"
   ) || FAILED=1
 }

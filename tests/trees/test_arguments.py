@@ -168,6 +168,22 @@ def calls(tmp_path_factory):
             calibration.seen_warning,
             {"solutions": solutions, "model": model, "smearing": True},
         ),
+        "lofar_beams": (rt.lofar_beams, {"ms": path, "pointing_rad": (0.3, -0.5)}),
+        "StationBeam": (
+            rt.StationBeam.of_elements,
+            {
+                "elements_m": [[0.0, 0.0, 0.0], [1.0, 2.0, 0.0]],
+                "site_m": (5109270.0, 2006780.0, -3239050.0),
+                "element": "short",
+                "height_m": 0.3,
+                "x_azimuth_rad": 0.7,
+                "y_azimuth_rad": 2.3,
+                "tile_elements_m": [[0.0, 0.5], [0.5, 0.0]],
+                "weights": [1.0, 0.5],
+                "pointing_rad": (0.3, -0.5),
+                "name": "core",
+            },
+        ),
         "BeamPattern": (
             rt.BeamPattern.read,
             {

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import nodes as rt
 from .._core import Error
@@ -85,16 +85,16 @@ class StationBeam:
     @checked
     def of_elements(
         cls,
-        elements_m: ArrayLike,
+        elements_m: NDArray[np.float64],
         site_m: Sequence[float] | None = None,
         *,
         element: str = "isotropic",
         height_m: float = 0.0,
         x_azimuth_rad: float = math.pi / 2,
         y_azimuth_rad: float = 0.0,
-        tile_elements_m: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-        axes: ArrayLike | None = None,
+        tile_elements_m: NDArray[np.float64] | None = None,
+        weights: NDArray[np.float64] | None = None,
+        axes: NDArray[np.float64] | None = None,
         pointing_rad: Sequence[float] | None = None,
         name: str = "station",
     ) -> StationBeam:
@@ -266,7 +266,7 @@ def read_layout(file: str) -> NDArray[np.float64]:
     return np.array(places)
 
 
-def _places(given: ArrayLike, name: str) -> NDArray[np.float64]:
+def _places(given: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     places = np.asarray(given, dtype=float)
     if places.ndim != 2 or places.shape[1] not in (2, 3) or not len(places) or not np.isfinite(places).all():
         raise Error(f"{name} must be [element,3] or [element,2] finite numbers, not an array of shape {places.shape}")

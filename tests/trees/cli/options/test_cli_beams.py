@@ -327,7 +327,7 @@ def test_patterns_that_do_not_fit_the_data(command, kat7, sky_file, tmp_path):
     assert "was not given at" in said
     files = write_cubes(tmp_path, some_pattern(cube_hz, grid, grid), cube_hz, grid, grid, feed="circular", name="c")
     said = command("simulate", kat7, "--sky", sky_file, "--beam", files, code=1).output
-    assert "is the pattern of circular feeds, but the visibilities are of linear ones" in said
+    assert "has circular feeds, but the visibilities are of linear ones" in said
     path = tmp_path / "xy.ms"
     rt.ms.create(
         path, replace(rt.telescopes.get("kat-7"), mount="X-Y"), phase_centre_rad=CENTRE, duration_s=60.0,
@@ -337,3 +337,45 @@ def test_patterns_that_do_not_fit_the_data(command, kat7, sky_file, tmp_path):
     assert "antenna ANT-0 has the mount 'X-Y'; how a pattern turns on the sky is known of ALT-AZ and EQUATORIAL" in said
     said = command("simulate", kat7, "--sky", sky_file, "--beam", f"{tmp_path}/none_$(corr)_$(reim).fits", code=2)
     assert "there is no file" in said.output
+
+
+def test_aperture_arrays(command, kat7, sky_file, tmp_path):
+    """Stations of a layout are as `rt.StationBeam` has them, each with its own horizon; tiles of the MWA have one."""
+    layout = tmp_path / "layout.txt"
+    layout.write_text("0, 0\n0.1, -0.05\n")
+    (group,) = rt.ms.groups(kat7)
+    given = ("--sky", sky_file, "--no-smearing")
+    said = command("simulate", kat7, *given, "--beam", f"station: {layout}, half-wave, 4cm").output
+    assert "beams: 7 x layout.txt of half-wave dipoles 0.04 m above the ground (" in said
+    beams = [
+        rt.StationBeam.read(str(layout), group.antenna_xyz_m[antenna], element="half-wave", height_m=0.04)
+        for antenna in group.antennas
+    ]
+    ns, sky = rt.NodeScope(), rt.sky.read(sky_file).seen_through(beams)
+    rt.psv_tree(ns, sky, group.phase_centre_rad, group.baselines, smearing=False, column="OTHER")
+    rt.Forest(ns).run(kat7)
+    np.testing.assert_allclose(read(kat7, "MODEL_DATA"), read(kat7, "OTHER"), atol=1e-6)
+    assert "through the MWA tile of short dipoles 0.278 m" in command("simulate", kat7, *given, "--beam", "mwa").output
+    said = command("simulate", kat7, *given, "--beam", "mwa", "--pointing", "03h33m", "-27d30m").output
+    assert "towards 53.25 -27.5 deg (16 elements, " in said
+
+
+def test_aperture_arrays_that_do_not_fit(command, kat7, sky_file, tmp_path):
+    layout, model = tmp_path / "layout.txt", tmp_path / "two.tm"
+    layout.write_text("0 0\n")
+    for k in range(2):
+        (model / f"station{k}").mkdir(parents=True)
+        (model / f"station{k}" / "layout.txt").write_text("0 0\n")
+    for beam, said, code in (
+        ("lofar", "does not say where the elements of its stations are: it has no sub-table LOFAR_ANTENNA_FIELD", 1),
+        (f"station: {model}", "there are 2 stations in", 1),
+        ("lofar: HBA", "expected lofar, without more", 2),
+        ("station", "expected station: LAYOUT[, ELEMENT[, HEIGHT]]", 2),
+        (f"station: {layout}, dipole", "isotropic, short or half-wave", 2),
+        (f"station: {layout}, short, 1", "a unit is needed", 2),
+        (f"station: {layout}, isotropic, 1m", "goes with dipoles", 2),
+        (f"station: {tmp_path / 'none.txt'}", "no layout of a station that can be read", 2),
+        (f"station: {kat7}", "there is no folder of a station with a layout.txt", 2),
+    ):
+        output = command("simulate", kat7, "--sky", sky_file, "--beam", beam, code=code).output
+        assert said in " ".join(output.split()), output

@@ -154,7 +154,7 @@ def test_circular_feeds_turn_by_phases(tmp_path):
     files = write_cubes(tmp_path, some_pattern(CUBE_HZ, GRID, GRID), CUBE_HZ, GRID, GRID, feed="circular")
     pattern = rt.BeamPattern.read(files, site_m=SITE)
     assert pattern.feed == "circular"
-    with pytest.raises(rt.Error, match="is the pattern of circular feeds, but the visibilities are of linear ones"):
+    with pytest.raises(rt.Error, match="has circular feeds, but the visibilities are of linear ones"):
         rt.sky_nodes(rt.NodeScope(), SKY.seen_through(pattern), CENTRE)
     ns = rt.NodeScope()
     seen = rt.sky_nodes(ns, SKY[:1].seen_through(pattern), CENTRE, feed="circular")

@@ -7,7 +7,7 @@ from direction_cosines import direction_cosines
 from scipy.special import j1
 
 import rimetree as rt
-from rimetree.beams import jones_nodes
+from rimetree.beams import Place, jones_nodes
 
 LIGHT_M_S = 299792458.0
 CENTRE = (1.0, -0.5)
@@ -78,7 +78,7 @@ def small_nodes(ns, sky):
 def jones_terms(ns, sky):
     """The beam as what it is: a Jones matrix of either antenna."""
     seen = rt.sky_nodes(ns, sky.seen_through(None), CENTRE)
-    (voltage,) = jones_nodes(ns, [sky.beam], len(sky), ns.radec, ns.radec_0, ns.lmn)
+    (voltage,) = jones_nodes(ns, [sky.beam], Place(ns.radec, ns.radec_0, ns.lmn, len(sky)))
     ns.E << voltage @ np.tile(np.eye(2), (len(sky), 1, 1))
     return lambda uvw: rt.PSV(seen.lmn, seen.brightness, uvw, seen.shape, ns.E, ns.E.H)
 
