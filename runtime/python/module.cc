@@ -4,6 +4,7 @@
 #include "runtime/core/classes/registry.h"
 #include "runtime/core/threads/thread_limit.h"
 #include "runtime/device/device_tuner.h"
+#include "runtime/math/conventions.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/correction_functions.h"
@@ -144,6 +145,8 @@ Ref make_module() {
   add(module.get(), "Error", Ref::borrowed(error_type));
   add(module.get(), "ForestError", Ref::borrowed(forest_error_type));
   add(module.get(), "SetLockedError", Ref::borrowed(set_locked_type));
+  add(module.get(), "SPEED_OF_LIGHT_M_S", number(kSpeedOfLight_m_s));
+  add(module.get(), "EARTH_ROTATION_RAD_S", number(kEarthRotation_rad_s));
   add(module.get(), "Array", make_array_type());
   add(module.get(), "Forest", make_forest_type());
   add(module.get(), "OpenSet", make_open_set_type());

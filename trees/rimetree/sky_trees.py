@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import nodes as rt
 from ._core import Error
 from .arguments import checked
-from .beams import AnyBeam, Place, beams_text, jones_nodes, kinds_of, mean_power, voltages
+from .beams import AnyBeam, Place, jones_nodes, kinds_of
 from .beams.array import require_feed
-from .evaluation.cells import Cells
-from .forest import Forest
 from .sky import SkyModel
 from .writing.indices import Index, Indexed, each
 from .writing.scope import NodeDef, NodeScope, NodeStub
@@ -112,82 +109,6 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
         shape = ns.shape << rt.Constant(sky.shapes_in_plane(phase_centre_rad))
     of = [tuple(nodes[k] for k in of_antenna) for nodes in (terms, conjugates)]
     return SkyNodes(ns.lmn, ns.brightness, shape, len(sky), *of)
-
-
-def stokes_at(
-    sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float] | None = None
-) -> NDArray[np.float64]:
-    """[source,4,freq] Stokes parameters (Jy) of a sky model at frequencies, by the `Spectrum` node; as its beam, if it
-    has one, lets through around a phase centre (mean over pairs of antennas where beams differ); without one as they
-    are."""
-    if phase_centre_rad is None:
-        sky, phase_centre_rad = sky.seen_through(None), (0.0, 0.0)
-    ns = NodeScope()
-    sky_nodes(ns, sky.seen_through(None), phase_centre_rad)
-    written = ns.AllNodes()
-    cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0])
-    found = Forest(ns).evaluate(ns["stokes" if "stokes" in written else "stokes_0"], cells)[:, :, 0]
-    if sky.beam is not None:
-        found = found * mean_power(voltages_at(sky, frequency_hz, phase_centre_rad))[:, None]
-    return np.broadcast_to(found, (*found.shape[:2], len(frequency_hz)))
-
-
-def voltages_at(sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float]) -> NDArray[np.float64]:
-    """[antenna,source,freq] what the beams of antennas leave of the amplitude of a sky model's sources;
-    [1,source,freq] where one beam is that of all. As `beams.voltages`."""
-    kinds, of_antenna = kinds_of(sky.beam)
-    return voltages(kinds, sky.radec_rad, phase_centre_rad, frequency_hz)[of_antenna or [0]]
-
-
-def stokes_through_patterns(
-    sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float], feed: str
-) -> NDArray[np.float64] | None:
-    """[any,4] Stokes parameters of all sources as beams that are matrices leave them, at frequencies and, where beams
-    turn, through a day; None if no antenna has such a beam."""
-    kinds = [] if sky.beam is None else kinds_of(sky.beam)[0]
-    found = []
-    for kind in kinds:
-        if kind.is_scalar:
-            continue
-        ns = NodeScope()
-        seen = sky_nodes(ns, sky.seen_through(kind), phase_centre_rad, feed=feed)
-        day = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=5e9 + 10800.0 * np.arange(8), time_width_s=1.0)
-        xx, xy, _, yy = np.moveaxis(Forest(ns).evaluate(seen.brightness, day), 0, -1).reshape(4, -1)
-        one, other, third = (xx - yy).real / 2, xy.real, xy.imag
-        rest = (one, other, third) if feed == "linear" else (other, third, one)
-        found.append(np.stack([(xx + yy).real / 2, *rest], axis=1))
-    return np.concatenate(found) if found else None
-
-
-def stokes_i_at(
-    sky: SkyModel, frequency_hz: float, phase_centre_rad: Sequence[float] | None = None
-) -> NDArray[np.float64]:
-    """[source] Stokes I (Jy) of a sky model at a frequency, as `stokes_at`."""
-    return stokes_at(sky, [frequency_hz], phase_centre_rad)[:, 0, 0]
-
-
-def taper_at(shape: Sequence[float], u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a shape of three or four numbers (in the (l, m) plane, radians; see `SkyNodes`) leaves of the visibility of
-    a point at (u, v) in wavelengths, by the `SourceShape` node. u and v are broadcast."""
-    u, v = np.broadcast_arrays(u, v)
-    ns = NodeScope()
-    ns.uvw << rt.Constant(np.stack([u.ravel(), v.ravel(), np.zeros(u.size)]), cells_rank=1)
-    ns.taper << rt.SourceShape(np.asarray(shape, dtype=float), ns.uvw)
-    one_metre = Cells(freq_hz=[299792458.0], time_s=np.arange(u.size, dtype=float))
-    return np.broadcast_to(Forest(ns).evaluate(ns.taper, one_metre).ravel(), u.size).reshape(u.shape)
-
-
-def flux_text(sky: SkyModel, groups: Sequence) -> str:
-    """ "3.2 Jy at 1400 MHz": the sum of Stokes I at the middle of the band of some `MsGroup`s. Each source counts with
-    its spectrum: sums over different reference frequencies mean nothing. With a beam also what it lets through."""
-    low, high = min(g.frequency_hz[0] for g in groups), max(g.frequency_hz[1] for g in groups)
-    middle_hz = 0.5 * (low + high)
-    text = f"{stokes_i_at(sky, middle_hz).sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
-    if sky.beam is None:
-        return text
-    centres = {group.field_id: group.phase_centre_rad for group in groups}
-    seen = [f"{stokes_i_at(sky, middle_hz, centre).sum():.6g}" for centre in centres.values()]
-    return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through {beams_text(sky.beam)}"
 
 
 def _seen(ns: NodeScope, brightness, term, beam: AnyBeam) -> NodeDef:

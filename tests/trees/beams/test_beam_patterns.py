@@ -8,7 +8,7 @@ from beam_cubes import between, some_pattern, write_cubes
 from direction_cosines import direction_cosines
 
 import rimetree as rt
-from rimetree.sky_trees import stokes_at
+from rimetree.sky_fluxes import stokes_at
 
 LIGHT_M_S = 299792458.0
 CENTRE = (1.0, -0.5)
@@ -170,7 +170,7 @@ def test_circular_feeds_turn_by_phases(tmp_path):
 
 def test_what_is_reported_is_the_power_of_unpolarised_sources(files):
     from rimetree.beams import beams_text
-    from rimetree.sky_trees import stokes_i_at
+    from rimetree.sky_fluxes import stokes_i_at
 
     pattern = rt.BeamPattern.read(files)
     seen_by = jones(some_pattern(CUBE_HZ, GRID, GRID), None, frequency_hz=np.array([1.3e9]))[0, :, 0]
@@ -187,7 +187,7 @@ def test_what_is_reported_is_the_power_of_unpolarised_sources(files):
 
 @pytest.mark.parametrize("feed", ["linear", "circular"])
 def test_stokes_parameters_through_a_pattern_that_changes_nothing_are_the_skys(tmp_path, feed):
-    from rimetree.sky_trees import stokes_through_patterns
+    from rimetree.sky_fluxes import stokes_through_patterns
 
     unit = np.tile([1.0, 0.0, 0.0, 1.0], (5, 21, 21, 1))
     pattern = rt.BeamPattern.read(write_cubes(tmp_path, unit, CUBE_HZ, GRID, GRID, feed=feed))

@@ -172,7 +172,7 @@ def test_beams_that_are_all_alike_are_one():
 
 
 def test_what_is_seen_of_fluxes_is_the_mean_of_pairs():
-    from rimetree.sky_trees import stokes_i_at
+    from rimetree.sky_fluxes import stokes_i_at
 
     kinds = ["airy", "shadowed", "elsewhere"]
     a, b, c = (voltage(kind)[:, 0] for kind in kinds)

@@ -8,7 +8,7 @@ import pytest
 
 from rimetree import sky
 from rimetree.sky import SkyModelError, UnsupportedError
-from rimetree.sky_trees import stokes_i_at
+from rimetree.sky_fluxes import stokes_i_at
 
 LIST = """---
 one:

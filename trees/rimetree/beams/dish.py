@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import nodes as rt
-from .._core import Error
+from .._core import SPEED_OF_LIGHT_M_S, Error
 from ..arguments import check_fields, checked
 from ..writing.scope import NodeDef, NodeScope
 from .place import Place, power_of
 
 PROFILES = ("gaussian", "cosine", "airy")
-_SPEED_OF_LIGHT_M_S = 299792458.0
 _AIRY_WIDTH = 1.0289939699621881  # full width at half maximum of (2 J_1(x)/x)^2, in wavelengths over diameter
 
 
@@ -69,7 +68,7 @@ class Beam:
         return cls(
             "airy",
             _AIRY_WIDTH,
-            _SPEED_OF_LIGHT_M_S / diameter_m,
+            SPEED_OF_LIGHT_M_S / diameter_m,
             blockage_m / diameter_m,
             None if pointing_rad is None else tuple(pointing_rad),
         )
@@ -109,7 +108,7 @@ class Beam:
         if self.pointing_rad is not None:
             pointing = " towards {:.7g} {:.7g} deg".format(*map(math.degrees, self.pointing_rad))
         if self.profile == "airy":
-            diameter_m = _AIRY_WIDTH / self.width_rad * _SPEED_OF_LIGHT_M_S / self.ref_freq_hz
+            diameter_m = _AIRY_WIDTH / self.width_rad * SPEED_OF_LIGHT_M_S / self.ref_freq_hz
             return f"airy beam of a dish of {diameter_m:.4g} m{blocked}{pointing}"
         width_arcmin = math.degrees(self.width_rad) * 60
         return f"{self.profile} beam of {width_arcmin:.4g} arcmin at {self.ref_freq_hz / 1e6:.6g} MHz{pointing}"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import nodes as rt
+from .._core import SPEED_OF_LIGHT_M_S
 from ..evaluation.cells import Cells
 from ..forest import Forest
 from ..writing.scope import NodeScope
@@ -25,7 +26,6 @@ _ESTIMATES = {
     "derivative": (".*? rows, ", "derivatives of Jones terms"),
     "gradient": (".*? rows, ", "derivatives by the matrix product|derivatives row by row"),
 }
-_SPEED_OF_LIGHT_M_S = 299792458.0
 
 
 def jones_tree(
@@ -74,7 +74,7 @@ def _by_numpy(uvw_m, lmn, intensity, jones_p, jones_q, freq_hz) -> NDArray:
     Smirnov (2011a), A&A 527, A106, equation 18; signs as in docs/conventions.md.
     """
     path_m = lmn @ uvw_m - uvw_m[2]
-    k = intensity[:, None] * np.exp(2j * np.pi * path_m[:, None] * freq_hz / _SPEED_OF_LIGHT_M_S)
+    k = intensity[:, None] * np.exp(2j * np.pi * path_m[:, None] * freq_hz / SPEED_OF_LIGHT_M_S)
     if jones_p.ndim == 3:
         one = (k * jones_p[:, 0] * jones_q[:, 0].conj()).sum(axis=0)
         return np.stack([np.stack([one, 0 * one]), np.stack([0 * one, one])])

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import nodes as rt
+from .._core import SPEED_OF_LIGHT_M_S
 from ..writing.scope import NodeScope
 from .trees import RADEC_0, START_S, random_shapes, random_sky
 
-C = 299792458.0
-TURN = 2 * np.pi / C
+TURN = 2 * np.pi / SPEED_OF_LIGHT_M_S
 #: Radians of a TEC of one, times frequency.
 TEC = 8.448e9
 N_PATCH = 4

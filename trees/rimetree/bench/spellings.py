@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import nodes as rt
+from .._core import SPEED_OF_LIGHT_M_S
 from ..evaluation.cells import Cells
 from ..forest import Forest
 from ..writing.scope import NodeScope
 from .measuring import WrongAnswerError
-from .spelling_scene import N_PATCH, TEC, TURN, WIDTH_HZ, WIDTH_S, C, Scene, write_scene
+from .spelling_scene import N_PATCH, TEC, TURN, WIDTH_HZ, WIDTH_S, Scene, write_scene
 from .trees import START_S, TreeFigures, largest_difference
 
 Writer = Callable[[Scene], object]
@@ -94,7 +95,7 @@ def _cos_sin(phase):
 
 
 def _wavelengths(x: Scene, s: int):
-    ns, uvw = x.ns, x.uvw * (rt.Freq() / C)
+    ns, uvw = x.ns, x.uvw * (rt.Freq() / SPEED_OF_LIGHT_M_S)
     return 2 * np.pi * (uvw[0] * ns.l(s) + uvw[1] * ns.m(s) + uvw[2] * (ns.lmn(s)[2] - 1))
 
 
@@ -111,7 +112,7 @@ def _along(x: Scene, s: int, row: int):
 def _smeared_by_hand(x: Scene, s: int):
     path, rate = _along(x, s, 0), _along(x, s, 1)
     k = rt.Exp(1j * TURN * rt.Freq() * path)
-    return k * _sinc(np.pi / C * WIDTH_HZ * path) * _sinc(np.pi / C * WIDTH_S * rt.Freq() * rate) * x.ns.B(s)
+    return k * _sinc(TURN / 2 * WIDTH_HZ * path) * _sinc(TURN / 2 * WIDTH_S * rt.Freq() * rate) * x.ns.B(s)
 
 
 def _flux(x: Scene, s: int, function: Callable):
@@ -257,7 +258,7 @@ SPELLINGS = (
     Spelling("Exp(i x) Sin(y)/y Sin(z)/z B", lambda x: x.total(lambda s: _smeared_by_hand(x, s)), "smeared"),
     Spelling(
         "K B Sin(y)/y",
-        lambda x: x.total(lambda s: x.k(s) * x.ns.B(s) * _sinc(np.pi / C * WIDTH_HZ * _along(x, s, 0))),
+        lambda x: x.total(lambda s: x.k(s) * x.ns.B(s) * _sinc(TURN / 2 * WIDTH_HZ * _along(x, s, 0))),
         "smeared by channels",
     ),
     Spelling("I cos x", lambda x: x.total(lambda s: _flux(x, s, rt.Cos)), "real"),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core, telescopes
-from .._core import Error
+from .._core import EARTH_ROTATION_RAD_S, Error
 from ..arguments import check_fields, checked
 from ..evaluation.cells import spacings_of
 from ..machine import size_text
@@ -25,8 +25,6 @@ from .antenna_uvw import antenna_uvw
 from .horizon import horizontal, warn_of_horizon
 from .scans import Scan, fields_of
 
-# Of the sidereal day (IERS Conventions 2010, table 1.1).
-_EARTH_ROTATION_RAD_S = 7.292115e-5
 #: Of what the ionosphere lets through, and of all telescopes.
 _LOWEST_HZ = 1e6
 _DEFAULT_CHANNELS = 64
@@ -284,12 +282,12 @@ def _begin(
         raise Error(f"the observation starts at {at:g} s of MJD, which is no date that can be simulated")
     if hour_angle_rad is None and (start is not None or start_mjd_s is not None):
         return at
-    wanted = -duration_s * _EARTH_ROTATION_RAD_S / 2 if hour_angle_rad is None else hour_angle_rad
+    wanted = -duration_s * EARTH_ROTATION_RAD_S / 2 if hour_angle_rad is None else hour_angle_rad
     at = math.floor(at / 86400) * 86400.0
     for turn in (2 * math.pi, None, None):  # the first such hour angle of the day, then corrections
         _, now = horizontal(array, centre[None], np.array([at]), dut1(at))
         missing = (wanted - now[0, 0]) % turn if turn else math.remainder(wanted - now[0, 0], 2 * math.pi)
-        at += missing / _EARTH_ROTATION_RAD_S
+        at += missing / EARTH_ROTATION_RAD_S
     return at if hour_angle_rad is not None else float(round(at))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sky import SkyModel
-from ..sky_trees import stokes_i_at, taper_at
+from ..sky_fluxes import stokes_i_at, taper_at
 from .image import Image
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import Error
+from .._core import SPEED_OF_LIGHT_M_S, Error
 from ..ms import CORRELATION_NAMES, MsGroup, tiles
 
-SPEED_OF_LIGHT_M_S = 299792458.0
 _PARALLEL = {"XX", "YY", "RR", "LL"}
 
 

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import math
 
+from .._core import SPEED_OF_LIGHT_M_S
 from .columns import Column, find_header, parse_header, split_line
 from .errors import SkyModelError, UnsupportedError
 from .model import SkyModel
 from .reading import Cell, Reading, numbered_lines
 from .source import PROFILES, Source
 
-LIGHT_SPEED_M_S = 299792458.0
 RAD_PER_ARCSEC = math.pi / 648000.0
 LN10 = math.log(10.0)
 
@@ -193,7 +193,7 @@ def _add_rotation(
             raise reading.error("PolarizationAngle belongs to ReferenceWavelength 0", wavelength)
         fields["ref_freq_hz"] = fields["ref_freq_hz"] or _ANY_FREQUENCY_HZ
         linear = stokes[0] * reading.number(fraction, "PolarizedFraction")
-        chi = reading.number(angle, "PolarizationAngle") + rm * (LIGHT_SPEED_M_S / fields["ref_freq_hz"]) ** 2
+        chi = reading.number(angle, "PolarizationAngle") + rm * (SPEED_OF_LIGHT_M_S / fields["ref_freq_hz"]) ** 2
         return [stokes[0], linear * math.cos(2 * chi), linear * math.sin(2 * chi), stokes[3]]
     if wavelength:
         _refer_to_wavelength(reading, fields, wavelength)
@@ -206,7 +206,7 @@ def _refer_to_wavelength(reading: Reading, fields: dict, cell: Cell) -> None:
     wavelength_m = reading.number(cell, "ReferenceWavelength")
     if wavelength_m <= 0:
         raise reading.error("ReferenceWavelength must be positive where Q and U are given", cell)
-    frequency_hz = LIGHT_SPEED_M_S / wavelength_m
+    frequency_hz = SPEED_OF_LIGHT_M_S / wavelength_m
     if any(fields["spectrum"]) and abs(frequency_hz / fields["ref_freq_hz"] - 1) > 1e-9:
         raise reading.unsupported(
             f"Q, U at {frequency_hz:.9g} Hz (ReferenceWavelength) and I at {fields['ref_freq_hz']:.9g} Hz "

@@ -22,7 +22,8 @@ from __future__ import annotations
 import math
 import re
 
-from .bbs import LIGHT_SPEED_M_S, LN10, RAD_PER_ARCSEC, profile_of_type
+from .._core import SPEED_OF_LIGHT_M_S
+from .bbs import LN10, RAD_PER_ARCSEC, profile_of_type
 from .columns import Column, find_header, parse_header
 from .model import SkyModel
 from .reading import Cell, Reading, numbered_lines
@@ -202,7 +203,7 @@ def _polarisation(reading: Reading, cells: dict[str, Cell], fields: dict, stokes
     fraction, angle, wavelength = (cells.get(key) for key in ("fraction", "angle", "wavelength"))
     if wavelength and fields["rm_rad_m2"] and not angle:
         metres = reading.number(wavelength, "ReferenceWavelength")
-        frequency_hz = LIGHT_SPEED_M_S / metres if metres > 0 else math.inf
+        frequency_hz = SPEED_OF_LIGHT_M_S / metres if metres > 0 else math.inf
         if any(fields["spectrum"]) and not math.isclose(frequency_hz, fields["ref_freq_hz"], rel_tol=1e-9):
             raise reading.unsupported(
                 "a ReferenceWavelength away from the reference frequency is not supported", wavelength
@@ -222,7 +223,7 @@ def _polarisation(reading: Reading, cells: dict[str, Cell], fields: dict, stokes
     if fields["rm_rad_m2"]:
         if fields["ref_freq_hz"] <= 0:
             raise reading.error("a rotation measure needs a reference frequency", angle)
-        chi += fields["rm_rad_m2"] * (LIGHT_SPEED_M_S / fields["ref_freq_hz"]) ** 2
+        chi += fields["rm_rad_m2"] * (SPEED_OF_LIGHT_M_S / fields["ref_freq_hz"]) ** 2
     return [stokes[0], linear * math.cos(2 * chi), linear * math.sin(2 * chi), stokes[3]]
 
 

@@ -18,7 +18,7 @@ from ..beams import kinds_of
 from ..observing.antenna_uvw import antenna_uvw
 from ..observing.horizon import horizontal, warn_of_sources
 from ..sky import SkyModel
-from ..sky_trees import stokes_at, voltages_at
+from ..sky_fluxes import stokes_at, voltages_at
 from ..telescopes import Telescope
 from ..utc import dut1
 from ..whole_file import claim_space, whole_file

@@ -10,10 +10,9 @@ import ducc0
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import Error
-from ..sky_trees import taper_at
+from .._core import SPEED_OF_LIGHT_M_S, Error
+from ..sky_fluxes import taper_at
 
-LIGHT_M_S = 299792458.0
 #: Of the power of an extended source, what may be left out by leaving out modes.
 _MODES_LEFT_OUT = 1e-6
 #: Of a frequency, what the uv tapers of extended sources are taken to be constant over.
@@ -64,7 +63,7 @@ class Paths:
         """Of positions [begin, middle and end; antenna, 3] and directions [source, 3] with weights, none negative; the
         common direction is their mean, or none where all weights are 0."""
         directions = np.concatenate([lmn, (weight @ lmn / (weight.sum() or 1.0))[None]])
-        begin, middle, end = uvw_m @ directions.T / LIGHT_M_S
+        begin, middle, end = uvw_m @ directions.T / SPEED_OF_LIGHT_M_S
         early_s = np.stack([middle, (end - begin) / 2, (end + begin) / 2 - middle])
         return cls(early_s[:, :, :-1], early_s[:, :, -1])
 
@@ -91,7 +90,7 @@ def taper_modes(
     u_m, v_m = (uvw_m[:, None, k] - uvw_m[None, :, k] for k in (0, 1))
     weights = []
     for k in range(parts):
-        wavelengths = (low + (k + 0.5) * (high - low) / parts) / LIGHT_M_S
+        wavelengths = (low + (k + 0.5) * (high - low) / parts) / SPEED_OF_LIGHT_M_S
         power, modes = np.linalg.eigh(taper_at(shape, u_m * wavelengths, v_m * wavelengths))
         weights.append((modes * np.sqrt(np.maximum(power, 0)))[:, ::-1])  # the strongest first
     stacked = np.stack(weights, axis=-1)

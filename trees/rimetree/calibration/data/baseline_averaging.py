@@ -18,12 +18,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._core import SPEED_OF_LIGHT_M_S
 from ...ms import OpenSet, sample_coordinates, without_averaging
 from ..errors import CalibrationError
 from ..plan.averaged_like import AveragedLike, BaselineAveraging
 from ..plan.held_edges import HeldEdges
 from ..plan.planning import CalibrationOptions, GroupPlan
-from ..terms.kinds import FREQUENCY_QUANTITIES, SPEED_OF_LIGHT_M_S
+from ..terms.kinds import FREQUENCY_QUANTITIES
 
 Float64Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from ...arguments import check_fields, checked
 from ...beams import beams_text, require_pointing
 from ...ms import CORRELATION_NAMES, MsGroup, sample_tiles, without_averaging
 from ...sky import SkyModel
-from ...sky_trees import stokes_i_at, stokes_through_patterns
+from ...sky_fluxes import stokes_i_at, stokes_through_patterns
 from ..errors import CalibrationError
 from ..solutions.choosing import SEEN
 from ..solutions.solutions import Solutions

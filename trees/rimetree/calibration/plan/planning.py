@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ... import ms
+from ..._core import SPEED_OF_LIGHT_M_S
 from ...arguments import check_fields, checked
 from ...ms import MsGroup, groups
 from ...ms.group import require_slots
@@ -17,7 +18,6 @@ from ..errors import CalibrationError
 from ..solutions.solutions import Solutions
 from ..solutions.term_solutions import INTERPOLATIONS
 from ..terms.grid import Axis, Chunk, channels_of_windows, chunks_of
-from ..terms.kinds import SPEED_OF_LIGHT_M_S
 from ..terms.terms import Term
 from .averaged_like import BaselineAveraging
 from .solve_trees import DataSelection, SolverOptions

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import nodes as rt
+from ..._core import SPEED_OF_LIGHT_M_S
 from ...arguments import check_fields
 from ...ms import MsGroup
 from ...writing.families import NodeFamily, over
@@ -21,7 +22,6 @@ from ..model.held import Held
 from ..model.model_trees import SkyPart, model_nodes
 from ..model.models import Model
 from ..terms.gauge import Axis, brightest
-from ..terms.kinds import SPEED_OF_LIGHT_M_S
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term, has_amplitude, is_among
 from .term_nodes import TermNodes

@@ -15,7 +15,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..terms.kinds import SPEED_OF_LIGHT_M_S, TEC_PHASE_HZ
+from ..._core import SPEED_OF_LIGHT_M_S
+from ..terms.kinds import TEC_PHASE_HZ
 from .fringe_grid import in_order, magnitudes_on_grid, places_of
 from .fringe_turns import search_turns
 from .turns import with_best_turns

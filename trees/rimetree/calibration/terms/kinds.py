@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._core import SPEED_OF_LIGHT_M_S
 from ..errors import CalibrationError
 
 #: Phase in radians of 1 TECU at 1 Hz: e^2 1e16 m^-2 / (4 pi eps0 m_e c) (CODATA values, with the sign of a delay).
 TEC_PHASE_HZ = -8.44797245e9
 
-SPEED_OF_LIGHT_M_S = 299792458.0
 _FEEDS = ("0", "1")
 _ALL = ("00", "01", "10", "11")
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import nodes as rt
+from ..._core import SPEED_OF_LIGHT_M_S
 from ...writing.scope import NodeDef, NodeScope, NodeStub
-from .kinds import SPEED_OF_LIGHT_M_S, TEC_PHASE_HZ
+from .kinds import TEC_PHASE_HZ
 from .terms import Term
 
 

@@ -188,7 +188,7 @@ def _check_written(ms: str, given: dict, applies: bool) -> None:
 def _say_models(model, plans, summary: dict, given: dict) -> None:
     """How large models are, and what of fields and sources warns of a wrong one."""
     from rimetree import calibration
-    from rimetree.sky_trees import flux_text
+    from rimetree.sky_fluxes import flux_text
 
     if given["sky"] and not given["no_smearing"]:
         warn_of_exposures(summary)

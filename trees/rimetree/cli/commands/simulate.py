@@ -71,7 +71,7 @@ def command(
     """
     import rimetree as rt
 
-    from ...sky_trees import flux_text
+    from ...sky_fluxes import flux_text
     from ..runs.groups import memory_text, print_reports, run_groups
 
     require_ms(ms)
