@@ -53,6 +53,8 @@ class Solve {
   /// From the last rounds to where they lead; a group for which that is no better stays where it is.
   void extrapolate(const std::vector<double>& start, std::vector<fit::Acceleration>& accelerations,
                    const fit::FitOptions& none);
+
+  // Noise; see robust_noise.cc.
   /// Steps and estimates of the noise in turns, so that no outlier is taken for one before the model is near the data.
   void find_noise();
   /// The variance of largest likelihood, if the weights that it gives to the residuals stay (Lange, Little & Taylor
