@@ -30,11 +30,7 @@ struct CondeqBody {
 
 class Condeq final : public CellNode<Condeq> {
  public:
-  explicit Condeq(const State& state) : CellNode(state) {
-    const double factor = state.real("weight_factor");
-    if (!(factor > 0) || factor > 1e300)
-      throw StateError("state field \"weight_factor\" must be a positive number, not " + std::to_string(factor));
-  }
+  using CellNode::CellNode;
   static constexpr Numbers kNumbers = Numbers::same;
 
   static NodeClass info() {
@@ -62,7 +58,8 @@ class Condeq final : public CellNode<Condeq> {
                        .default_value = 1.0,
                        .unit = "",
                        .doc = "multiplies the weights; without them, the weight of all data",
-                       .per_node = true}}};
+                       .per_node = true,
+                       .limits = {.least = 0, .most = 1e300, .without_least = true}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {

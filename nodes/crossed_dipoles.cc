@@ -82,10 +82,6 @@ class CrossedDipoles final : public CellNode<CrossedDipoles> {
               {state.real("x_azimuth_rad"), state.real("y_azimuth_rad")},
               state.text("length") == "half-wave",
               state.real("height_m")} {
-    if (const std::string& length = state.text("length"); length != "short" && length != "half-wave")
-      throw StateError("state field \"length\" is \"" + length + "\", expected \"short\" or \"half-wave\"");
-    if (!(body_.height_m >= 0 && body_.height_m < 1e6))
-      throw StateError("state field \"height_m\" must be 0, or a height above the ground");
     for (const double azimuth : body_.azimuth_rad)
       if (!std::isfinite(azimuth)) throw StateError("azimuths of dipoles must be finite");
   }
@@ -128,12 +124,14 @@ class CrossedDipoles final : public CellNode<CrossedDipoles> {
                       {.name = "length",
                        .type = StateType::text,
                        .default_value = std::string("short"),
-                       .doc = "short (much less than a wave) or half-wave"},
+                       .doc = "short (much less than a wave) or half-wave",
+                       .choices = {"short", "half-wave"}},
                       {.name = "height_m",
                        .type = StateType::real,
                        .default_value = 0.0,
                        .unit = "m",
-                       .doc = "of the dipoles above a ground that reflects, less than half a wave; 0: there is none"}}};
+                       .doc = "of the dipoles above a ground that reflects, less than half a wave; 0: there is none",
+                       .limits = {.least = 0, .most = 1e6, .without_most = true}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {

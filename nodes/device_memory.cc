@@ -18,9 +18,7 @@ namespace rimetree {
 class DeviceMemory final : public Node {
  public:
   explicit DeviceMemory(const State& state)
-      : Node(state), choice_{state.text("device"), static_cast<std::size_t>(state.integer("budget_bytes"))} {
-    if (state.integer("budget_bytes") < 0) throw StateError("state field \"budget_bytes\" must not be negative");
-  }
+      : Node(state), choice_{state.text("device"), static_cast<std::size_t>(state.integer("budget_bytes"))} {}
   static NodeClass info() {
     return {.name = "DeviceMemory",
             .summary = "Which devices the forest is evaluated on, within what memory, and what that has cost.",
@@ -33,7 +31,8 @@ class DeviceMemory final : public Node {
                       {.name = "budget_bytes",
                        .type = StateType::integer,
                        .default_value = std::int64_t{0},
-                       .doc = "what may be taken of each device's memory; 0: four fifths of what is free"}}};
+                       .doc = "what may be taken of each device's memory; 0: four fifths of what is free",
+                       .limits = {.least = 0}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {kFields}; }

@@ -19,7 +19,7 @@
 namespace rimetree {
 
 struct DishBeamBody {
-  enum class Profile : int { gaussian, cosine, airy };
+  enum class Profile : int { gaussian, cosine, airy };  // as in the field's choices
   std::size_t sources;
   Profile profile;
   double ref_freq_hz, blockage;
@@ -75,12 +75,9 @@ class DishBeam final : public CellNode<DishBeam> {
  public:
   explicit DishBeam(const State& state)
       : CellNode(state),
-        profile_(profile_of(state.text("profile"))),
+        profile_(static_cast<DishBeamBody::Profile>(state.choice("profile"))),
         ref_freq_hz_(state.real("ref_freq_hz")),
         blockage_(state.real("blockage")) {
-    if (!(ref_freq_hz_ > 0) || ref_freq_hz_ > 1e300) throw StateError("state field \"ref_freq_hz\" must be positive");
-    if (!(blockage_ >= 0 && blockage_ < 1))
-      throw StateError("state field \"blockage\" must be a part of the diameter, 0 to less than 1");
     if (blockage_ > 0 && profile_ != DishBeamBody::Profile::airy)
       throw StateError("state field \"blockage\" goes with the profile \"airy\"");
   }
@@ -111,15 +108,18 @@ class DishBeam final : public CellNode<DishBeam> {
                 {.name = "profile",
                  .type = StateType::text,
                  .default_value = std::string("gaussian"),
-                 .doc = "gaussian, cosine (field tapered to the dish's edge) or airy (field alike on all of the dish)"},
+                 .doc = "gaussian, cosine (field tapered to the dish's edge) or airy (field alike on all of the dish)",
+                 .choices = {"gaussian", "cosine", "airy"}},
                 {.name = "ref_freq_hz",
                  .type = StateType::real,
                  .unit = "Hz",
-                 .doc = "frequency of the width; widths go as 1/frequency"},
+                 .doc = "frequency of the width; widths go as 1/frequency",
+                 .limits = {.least = 0, .most = 1e300, .without_least = true}},
                 {.name = "blockage",
                  .type = StateType::real,
                  .default_value = 0.0,
-                 .doc = "of airy: diameter of what shadows the middle of the dish, as a part of the dish's"}}};
+                 .doc = "of airy: diameter of what shadows the middle of the dish, as a part of the dish's",
+                 .limits = {.least = 0, .most = 1, .without_most = true}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
@@ -133,12 +133,6 @@ class DishBeam final : public CellNode<DishBeam> {
   DishBeamBody body() const { return {dims().size(), profile_, ref_freq_hz_, blockage_}; }
 
  private:
-  static DishBeamBody::Profile profile_of(const std::string& name) {
-    const char* names[] = {"gaussian", "cosine", "airy"};
-    for (int i = 0; i < 3; ++i)
-      if (name == names[i]) return static_cast<DishBeamBody::Profile>(i);
-    throw StateError("state field \"profile\" is \"" + name + "\", expected \"gaussian\", \"cosine\" or \"airy\"");
-  }
   DishBeamBody::Profile profile_;
   double ref_freq_hz_, blockage_;
 };

@@ -25,7 +25,6 @@ class GaussNoise final : public Node {
  public:
   explicit GaussNoise(const State& state) : Node(state) {
     for (const std::int64_t extent : state.integers("dims")) wanted_.append(extent);
-    if (!(state.real("stddev") >= 0)) throw StateError("state field \"stddev\" must not be negative");
   }
 
   static NodeClass info() {
@@ -37,7 +36,8 @@ class GaussNoise final : public Node {
                        .type = StateType::real,
                        .default_value = 1.0,
                        .unit = "any",
-                       .doc = "standard deviation; of complex noise that of the real and of the imaginary part"},
+                       .doc = "standard deviation; of complex noise that of the real and of the imaginary part",
+                       .limits = {.least = 0}},
                       {.name = "mean",
                        .type = StateType::real,
                        .default_value = 0.0,

@@ -16,7 +16,7 @@ namespace rimetree {
 
 class Interpolate final : public CellNode<Interpolate> {
  public:
-  explicit Interpolate(const State& state) : CellNode(state), outside_(outside_of(state.text("outside"))) {}
+  explicit Interpolate(const State& state) : CellNode(state), outside_(static_cast<Outside>(state.choice("outside"))) {}
   static constexpr Numbers kNumbers = Numbers::same;
 
   static NodeClass info() {
@@ -38,7 +38,8 @@ class Interpolate final : public CellNode<Interpolate> {
                        .type = StateType::text,
                        .default_value = std::string("nan"),
                        .doc = "what there is beyond the first and the last entry: nan, zero, or edge (the value of the "
-                              "nearest entry)"}}};
+                              "nearest entry)",
+                       .choices = {"nan", "zero", "edge"}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
@@ -69,13 +70,7 @@ class Interpolate final : public CellNode<Interpolate> {
   }
 
  private:
-  enum class Outside : std::uint8_t { nan, zero, edge };
-  static Outside outside_of(const std::string& name) {
-    if (name == "nan") return Outside::nan;
-    if (name == "zero") return Outside::zero;
-    if (name == "edge") return Outside::edge;
-    throw StateError("state field \"outside\" is \"" + name + "\", expected \"nan\", \"zero\" or \"edge\"");
-  }
+  enum class Outside : std::uint8_t { nan, zero, edge };  // as in the field's choices
 
   template <class N>
   void look_up(const CellInput<N>& in, const TensorShape& table, int k, std::size_t s, std::size_t entry,

@@ -21,10 +21,7 @@ namespace rimetree {
 class Solver final : public Node, public SolverNode {
  public:
   explicit Solver(const State& state) : Node(state) {
-    const auto require = [](bool good, const char* what) {
-      if (!good) throw StateError(what);
-    };
-    options_.fit.iterations = static_cast<int>(std::clamp<std::int64_t>(state.integer("iterations"), -1, 1 << 20));
+    options_.fit.iterations = static_cast<int>(std::min<std::int64_t>(state.integer("iterations"), 1 << 20));
     options_.fit.tolerance = state.real("tolerance");
     options_.fit.sigma_tolerance = state.real("sigma_tolerance");
     options_.fit.damping = state.real("damping");
@@ -33,27 +30,19 @@ class Solver final : public Node, public SolverNode {
     options_.parms = state.text_list("parms");
     options_.estimate_noise = state.boolean("estimate_noise");
     options_.errors_from_residuals = state.boolean("errors_from_residuals");
-    const std::string &method = state.text("method"), &directions = state.text("directions");
-    options_.generic = method == "generic";
-    options_.successive = directions == "successive";
-    require(options_.fit.iterations >= 0, "state field \"iterations\" must not be negative");
-    require(options_.fit.tolerance > 0 && options_.fit.sigma_tolerance > 0, "tolerances of a Solver must be positive");
-    require(options_.smooth_hz >= 0, "state field \"smooth_hz\" must not be negative");
-    require(options_.fit.damping >= 0, "state field \"damping\" must not be negative");
-    require(options_.errors.degrees_of_freedom >= 0 && options_.errors.degrees_of_freedom < 1e6,
-            "state field \"robust_dof\" must be 0 (normal errors) or the degrees of freedom of Student's t");
-    require(method == "auto" || method == "generic", "state field \"method\" must be \"auto\" or \"generic\"");
-    require(directions == "joint" || directions == "successive",
-            "state field \"directions\" must be \"joint\" or \"successive\"");
+    options_.generic = state.text("method") == "generic";
+    options_.successive = state.text("directions") == "successive";
   }
 
   static NodeClass info() {
-    const auto real = [](const char* name, double value, const char* doc) {
-      return StateSpec{.name = name, .type = StateType::real, .default_value = value, .doc = doc};
+    const auto real = [](const char* name, double value, Limits limits, const char* doc) {
+      return StateSpec{.name = name, .type = StateType::real, .default_value = value, .doc = doc, .limits = limits};
     };
-    const auto text = [](const char* name, const char* value, const char* doc) {
-      return StateSpec{.name = name, .type = StateType::text, .default_value = std::string(value), .doc = doc};
+    const auto choice = [](const char* name, std::vector<std::string> choices, const char* doc) {
+      return StateSpec{
+          .name = name, .type = StateType::text, .default_value = choices[0], .doc = doc, .choices = choices};
     };
+    constexpr Limits kAboveZero{.least = 0, .without_least = true}, kFromZero{.least = 0};
     return {
         .name = "Solver",
         .summary = "Fits Parms to data: makes the Condeqs below it as small as it can.",
@@ -71,13 +60,15 @@ class Solver final : public Node, public SolverNode {
                   {.name = "iterations",
                    .type = StateType::integer,
                    .default_value = std::int64_t{50},
-                   .doc = "most steps that are tried"},
-                  real("tolerance", 1e-8,
+                   .doc = "most steps that are tried",
+                   .limits = kFromZero},
+                  real("tolerance", 1e-8, kAboveZero,
                        "converged when the next step changes the model by less than this "
                        "fraction of the data"),
-                  real("sigma_tolerance", 1e-3, "... and by less than this in units of its standard error"),
-                  real("damping", 1e-3, "damping of the first step, relative to the diagonal of the normal matrix"),
-                  real("robust_dof", 0,
+                  real("sigma_tolerance", 1e-3, kAboveZero, "... and by less than this in units of its standard error"),
+                  real("damping", 1e-3, kFromZero,
+                       "damping of the first step, relative to the diagonal of the normal matrix"),
+                  real("robust_dof", 0, {.least = 0, .most = 1e6, .without_most = true},
                        "degrees of freedom of Student's t as distribution of the errors, which "
                        "makes outliers harmless (2 to 5 are usual); 0: normal errors"),
                   {.name = "estimate_noise",
@@ -90,17 +81,17 @@ class Solver final : public Node, public SolverNode {
                    .default_value = false,
                    .doc = "whether standard errors are scaled by the root of the reduced chi-square, for weights "
                           "that are known but for a factor"},
-                  real("smooth_hz", 0,
+                  real("smooth_hz", 0, kFromZero,
                        "full width at half maximum of a normal curve along frequency: a solution is that which fits "
                        "the data of all intervals best, weighted by it (Jones terms that are constant within "
                        "their intervals, normal errors; SolveReport.smoothed_hz says whether); 0: its own data"),
-                  text("method", "auto",
-                       "\"auto\": sums over the data, made once, where models are Jones terms "
-                       "around fixed visibilities; \"generic\": derivatives of every Condeq "
-                       "always"),
-                  text("directions", "joint",
-                       "\"joint\": all Jones terms of a model together; \"successive\": one "
-                       "additive term after the other, in turns, until none improves")},
+                  choice("method", {"auto", "generic"},
+                         "\"auto\": sums over the data, made once, where models are Jones terms "
+                         "around fixed visibilities; \"generic\": derivatives of every Condeq "
+                         "always"),
+                  choice("directions", {"joint", "successive"},
+                         "\"joint\": all Jones terms of a model together; \"successive\": one "
+                         "additive term after the other, in turns, until none improves")},
         .minimum_children = 1};
   }
 

@@ -36,10 +36,7 @@ struct StokesBody {
 
 class Stokes final : public CellNode<Stokes> {
  public:
-  explicit Stokes(const State& state) : CellNode(state), circular_(state.text("feed") == "circular") {
-    if (!circular_ && state.text("feed") != "linear")
-      throw StateError("state field \"feed\" is \"" + state.text("feed") + "\", expected \"linear\" or \"circular\"");
-  }
+  explicit Stokes(const State& state) : CellNode(state), circular_(state.text("feed") == "circular") {}
   static constexpr Numbers kNumbers = Numbers::real_to_complex;
 
   static NodeClass info() {
@@ -56,7 +53,8 @@ class Stokes final : public CellNode<Stokes> {
             .state = {{.name = "feed",
                        .type = StateType::text,
                        .default_value = std::string("linear"),
-                       .doc = "linear (X, Y) or circular (R, L) feeds"}}};
+                       .doc = "linear (X, Y) or circular (R, L) feeds",
+                       .choices = {"linear", "circular"}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {

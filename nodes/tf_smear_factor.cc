@@ -53,10 +53,7 @@ class TFSmearFactor final : public CellNode<TFSmearFactor> {
         n_minus_(static_cast<int>(state.integer("n_minus"))),
         in_time_(state.boolean("smear_time")),
         in_frequency_(state.boolean("smear_frequency")),
-        widths_(state) {
-    if (const auto n = state.integer("n_minus"); n != 0 && n != 1)
-      throw StateError("state field \"n_minus\" must be 1 or 0");
-  }
+        widths_(state) {}
   static constexpr Numbers kNumbers = Numbers::real_to_real;
   static constexpr bool kVariesInTime = true;
   static constexpr bool kVariesInFrequency = true;
@@ -85,7 +82,8 @@ class TFSmearFactor final : public CellNode<TFSmearFactor> {
             .state = {{.name = "n_minus",
                        .type = StateType::integer,
                        .default_value = std::int64_t{1},
-                       .doc = "1: fringes are stopped at the phase centre; 0: they are not"},
+                       .doc = "1: fringes are stopped at the phase centre; 0: they are not",
+                       .limits = {.least = 0, .most = 1}},
                       {.name = "smear_time",
                        .type = StateType::boolean,
                        .default_value = true,

@@ -35,10 +35,7 @@ struct VisPhaseShiftBody {
 
 class VisPhaseShift final : public CellNode<VisPhaseShift>, public Reviewer {
  public:
-  explicit VisPhaseShift(const State& state) : CellNode(state), n_minus_(static_cast<int>(state.integer("n_minus"))) {
-    if (const auto n = state.integer("n_minus"); n != 0 && n != 1)
-      throw StateError("state field \"n_minus\" must be 1 or 0");
-  }
+  explicit VisPhaseShift(const State& state) : CellNode(state), n_minus_(static_cast<int>(state.integer("n_minus"))) {}
   static constexpr Numbers kNumbers = Numbers::real_to_complex;
   static constexpr bool kVariesInFrequency = true;
 
@@ -61,7 +58,8 @@ class VisPhaseShift final : public CellNode<VisPhaseShift>, public Reviewer {
             .state = {{.name = "n_minus",
                        .type = StateType::integer,
                        .default_value = std::int64_t{1},
-                       .doc = "1: the phase is zero at the phase centre (fringes stopped); 0: it is that of w n"}}};
+                       .doc = "1: the phase is zero at the phase centre (fringes stopped); 0: it is that of w n",
+                       .limits = {.least = 0, .most = 1}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {

@@ -21,8 +21,8 @@ namespace rimetree {
 class Channelise final : public Node, public Reviewer, public correlator::SampleSource {
  public:
   explicit Channelise(const State& state) : Node(state) {
-    options_.n_channel = correlator::positive(state, "n_channel");
-    options_.taps = correlator::positive(state, "taps");
+    options_.n_channel = static_cast<std::size_t>(state.integer("n_channel"));
+    options_.taps = static_cast<std::size_t>(state.integer("taps"));
     options_.window = correlator::checked([&] { return correlator::window(state.text("window")); });
     options_.format = correlator::checked([&] { return correlator::sample_format(state.text("format")); });
     options_.gain = state.real("gain");
@@ -31,8 +31,6 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
     if (delay.type != NumberType::real || delay.shape.size() > 1)
       throw StateError("state field \"delay_s\" must be a list of real numbers, one for each input");
     options_.delay_s = delay.data.vector();
-    if (!(options_.gain > 0) || !std::isfinite(options_.gain))
-      throw StateError("state field \"gain\" must be positive");
     if (options_.format.is_real)
       throw StateError("state field \"format\" is \"" + options_.format.name + "\"; channels have complex samples");
     for (const double one : options_.delay_s)
@@ -56,12 +54,14 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
             {.name = "n_channel",
              .type = StateType::integer,
              .doc = "channels, ascending in frequency: of complex samples number n_channel / 2 is the frequency that "
-                    "was mixed to zero; of real ones number 0 is zero"},
+                    "was mixed to zero; of real ones number 0 is zero",
+             .limits = {.least = 1}},
             {.name = "taps",
              .type = StateType::integer,
              .default_value = std::int64_t{1},
              .doc = "1: a Fourier transform; more: a polyphase filter bank, a sinc over so many transforms, with its "
-                    "middle in that of its own; spectra that would reach beyond the samples are left out"},
+                    "middle in that of its own; spectra that would reach beyond the samples are left out",
+             .limits = {.least = 1}},
             {.name = "window",
              .type = StateType::text,
              .default_value = std::string("rectangular"),
@@ -74,7 +74,8 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
             {.name = "gain",
              .type = StateType::real,
              .default_value = 1.0,
-             .doc = "noise of s least significant bits has gain times s in a channel; products are divided by it"},
+             .doc = "noise of s least significant bits has gain times s in a channel; products are divided by it",
+             .limits = {.least = 0, .without_least = true, .without_most = true}},
             {.name = "delay_s",
              .type = StateType::array,
              .default_value = StateArray{{0}, NumberType::real, {}},

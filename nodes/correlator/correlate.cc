@@ -28,9 +28,9 @@ class Correlate final : public Node, public Reviewer {
   explicit Correlate(const State& state)
       : Node(state),
         strategy_(correlator::checked([&] { return correlator::strategy(state.text("strategy")); })),
-        integration_(correlator::positive(state, "integration")),
-        gates_(correlator::positive(state, "gates")),
-        gate_length_(correlator::positive(state, "gate_length")),
+        integration_(static_cast<std::size_t>(state.integer("integration"))),
+        gates_(static_cast<std::size_t>(state.integer("gates"))),
+        gate_length_(static_cast<std::size_t>(state.integer("gate_length"))),
         gate_offset_(state.integer("gate_offset")),
         band_hz_(state.array("band_hz").data.vector()) {
     if (gates_ > kMostGates || gate_length_ > kMostSamples || integration_ > kMostSamples ||
@@ -57,16 +57,19 @@ class Correlate final : public Node, public Reviewer {
         .state =
             {{.name = "integration",
               .type = StateType::integer,
-              .doc = "samples in a time cell; cells begin at start_s of the source plus multiples of it"},
+              .doc = "samples in a time cell; cells begin at start_s of the source plus multiples of it",
+              .limits = {.least = 1}},
              {.name = "gates",
               .type = StateType::integer,
               .default_value = std::int64_t{1},
               .doc = "gates of a period, each with products of its own: sample n is in gate "
-                     "(n + gate_offset) / gate_length modulo gates"},
+                     "(n + gate_offset) / gate_length modulo gates",
+              .limits = {.least = 1}},
              {.name = "gate_length",
               .type = StateType::integer,
               .default_value = std::int64_t{1},
-              .doc = "samples for which a gate is open in each period"},
+              .doc = "samples for which a gate is open in each period",
+              .limits = {.least = 1}},
              {.name = "gate_offset",
               .type = StateType::integer,
               .default_value = std::int64_t{0},

@@ -12,24 +12,19 @@
 #include <cmath>
 
 #include "nodes/correlator/products.h"
-#include "nodes/correlator/state_checks.h"
 #include "runtime/core/classes/ms_baseline.h"
 #include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/error.h"
 
 namespace rimetree {
 
 class Correlation final : public Node {
  public:
-  explicit Correlation(const State& state) : Node(state), feeds_(correlator::positive(state, "feeds")) {
+  explicit Correlation(const State& state)
+      : Node(state),
+        feeds_(static_cast<std::size_t>(state.integer("feeds"))),
+        quantity_(static_cast<Quantity>(state.choice("quantity"))) {
     const Baseline baseline = baseline_of(state);
-    if (feeds_ > 2) throw StateError("state field \"feeds\" must be 1 or 2");
-    const std::string& quantity = state.text("quantity");
-    if (quantity == "weight")
-      quantity_ = Quantity::weight;
-    else if (quantity == "count")
-      quantity_ = Quantity::count;
-    else if (quantity != "visibility")
-      throw StateError("state field \"quantity\" is \"" + quantity + "\", expected visibility, weight or count");
     const std::vector<std::int64_t> inputs = state.integers("inputs");
     const std::vector<std::int64_t>& shape = state.array("inputs").shape;
     if (!inputs.empty() && (shape.size() != 2 || shape[1] != static_cast<std::int64_t>(feeds_)))
@@ -61,7 +56,8 @@ class Correlation final : public Node {
             {{.name = "feeds",
               .type = StateType::integer,
               .default_value = std::int64_t{2},
-              .doc = "inputs of a station, 1 or 2"},
+              .doc = "inputs of a station, 1 or 2",
+              .limits = {.least = 1, .most = 2}},
              {.name = "inputs",
               .type = StateType::array,
               .default_value = StateArray{{0}, NumberType::real, {}},
@@ -70,7 +66,8 @@ class Correlation final : public Node {
               .type = StateType::text,
               .default_value = std::string("visibility"),
               .doc = "\"visibility\"; \"weight\": 1/variance of each real part, from counts and autocorrelations; or "
-                     "\"count\": independent samples"}})};
+                     "\"count\": independent samples",
+              .choices = {"visibility", "weight", "count"}}})};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
@@ -106,7 +103,7 @@ class Correlation final : public Node {
   }
 
  private:
-  enum class Quantity : std::uint8_t { visibility, weight, count };
+  enum class Quantity : std::uint8_t { visibility, weight, count };  // as in the field's choices
 
   void put(std::size_t element, const Result& all, Vells& value, Flags& flags) const {
     const std::size_t a = element / 2, b = element % 2, n = value.cells().size();
@@ -148,7 +145,7 @@ class Correlation final : public Node {
   }
 
   std::size_t feeds_;
-  Quantity quantity_ = Quantity::visibility;
+  Quantity quantity_;
   std::array<std::int64_t, 2> first_{}, second_{};
 };
 

@@ -27,11 +27,10 @@ class Voltages final : public Node, public correlator::SampleSource {
         lost_are_masked_(state.text("lost") == "mask"),
         timeout_s_(state.real("timeout_s")) {
     shape_.format = correlator::checked([&] { return correlator::sample_format(state.text("format")); });
-    shape_.n_channel = correlator::positive(state, "n_channel");
-    shape_.n_input = correlator::input_count(state);
+    shape_.n_channel = static_cast<std::size_t>(state.integer("n_channel"));
+    shape_.n_input = static_cast<std::size_t>(state.integer("n_input"));
     shape_.start_s = state.real("start_s");
     shape_.interval_s = state.real("sample_interval_s");
-    if (!(shape_.interval_s > 0)) throw StateError("state field \"sample_interval_s\" must be positive");
     if (source_.empty()) throw StateError("state field \"source\" names no file");
     const auto n_stream = std::count_if(source_.begin(), source_.end(), correlator::is_address);
     if (n_stream > 0 && n_stream < std::ssize(source_))
@@ -47,10 +46,6 @@ class Voltages final : public Node, public correlator::SampleSource {
       else
         correlator::SamplePlaces(order_, shape_.format, 1, shape_.n_channel, inputs_of_a_source());
     });
-    if (!(timeout_s_ >= 0) || !std::isfinite(timeout_s_))
-      throw StateError("state field \"timeout_s\" must be a time, in seconds");
-    if (!lost_are_masked_ && state.text("lost") != "error")
-      throw StateError("state field \"lost\" is \"" + state.text("lost") + "\", expected \"error\" or \"mask\"");
   }
 
   static NodeClass info() {
@@ -81,8 +76,15 @@ class Voltages final : public Node, public correlator::SampleSource {
              .doc = "time, channel and input in any order, the last one the fastest, of a file or of each packet of a "
                     "stream; or with antenna and feed instead of input (e.g. \"antenna,channel,time,feed\"); or "
                     "\"groups\": a counter of 16 bits and a word for each input of a receiver"},
-            {.name = "n_channel", .type = StateType::integer, .default_value = std::int64_t{1}, .doc = "channels"},
-            {.name = "n_input", .type = StateType::integer, .doc = "inputs: antennas times polarisations"},
+            {.name = "n_channel",
+             .type = StateType::integer,
+             .default_value = std::int64_t{1},
+             .doc = "channels",
+             .limits = {.least = 1}},
+            {.name = "n_input",
+             .type = StateType::integer,
+             .doc = "inputs: antennas times polarisations",
+             .limits = {.least = 1, .most = 65535}},  // products of so many can still be counted in 32 bits
             {.name = "start_s",
              .type = StateType::real,
              .default_value = 0.0,
@@ -92,17 +94,20 @@ class Voltages final : public Node, public correlator::SampleSource {
              .type = StateType::real,
              .default_value = 1.0,
              .unit = "s",
-             .doc = "between the samples of a channel"},
+             .doc = "between the samples of a channel",
+             .limits = {.least = 0, .without_least = true}},
             {.name = "lost",
              .type = StateType::text,
              .default_value = std::string("error"),
              .doc = "what happens where counters of groups jump or a group is cut short: \"error\", or \"mask\": the "
-                    "samples are left out, and each product counts those that it has"},
+                    "samples are left out, and each product counts those that it has",
+             .choices = {"error", "mask"}},
             {.name = "timeout_s",
              .type = StateType::real,
              .default_value = 10.0,
              .unit = "s",
-             .doc = "for how long a stream is waited for; what has not come then is left out"}}};
+             .doc = "for how long a stream is waited for; what has not come then is left out",
+             .limits = {.least = 0, .without_most = true}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override {

@@ -73,6 +73,7 @@ PyObject* tune(PyObject*, PyObject* arguments) {
 PyMethodDef functions[] = {
     {"load_plugin", load_plugin, METH_O, "load_plugin(path) -> dict"},
     {"node_classes", node_classes, METH_NOARGS, "node_classes() -> list of dicts"},
+    {"check_state", check_state, METH_VARARGS, "check_state(class, fields): raises what a node of the class would"},
     {"build_forest", build_forest, METH_VARARGS,
      "build_forest(definitions, child_names, threads, memory_budget, device, as_written) -> Forest"},
     {"set_py_node_calls", set_py_node_calls, METH_VARARGS, "set_py_node_calls(evaluate, pull_back, object_of)"},

@@ -1,6 +1,8 @@
 #include "runtime/python/registry_functions.h"
 
 #include "runtime/core/classes/registry.h"
+#include "runtime/core/error.h"
+#include "runtime/core/node/node.h"
 #include "runtime/python/convert.h"
 
 namespace rimetree::python {
@@ -29,7 +31,7 @@ Ref state_to_python(const StateSpec& spec) {
   dict.set("name", text(spec.name)).set("type", text(kTypes[static_cast<int>(spec.type)]));
   dict.set("required", boolean(std::holds_alternative<std::monostate>(spec.default_value)));
   dict.set("default", state_value(spec.default_value)).set("unit", text(spec.unit)).set("doc", text(spec.doc));
-  return dict.take();
+  return dict.set("choices", text_list(spec.choices)).take();
 }
 
 }  // namespace
@@ -45,6 +47,17 @@ PyObject* node_classes(PyObject*, PyObject*) {
       dict.set("state", list_of(node_class->state, state_to_python));
       return dict.set("minimum_children", integer(node_class->minimum_children)).take();
     });
+  });
+}
+
+PyObject* check_state(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *name, *fields;
+    if (!PyArg_ParseTuple(arguments, "UO!", &name, &PyDict_Type, &fields)) throw PythonError();
+    const NodeClass* node_class = Registry::instance().find(string_of(name));
+    if (node_class == nullptr) throw Error("there is no node class \"" + string_of(name) + "\"");
+    node_class->make(State(node_class->state, state_of(fields)));
+    return none();
   });
 }
 

@@ -9,5 +9,7 @@ namespace rimetree::python {
 PyObject* load_plugin(PyObject* self, PyObject* path);
 /// node_classes() -> list of dicts: everything a class says of itself.
 PyObject* node_classes(PyObject* self, PyObject* none);
+/// check_state(class, fields): raises what making a node of the class with these state fields would.
+PyObject* check_state(PyObject* self, PyObject* arguments);
 
 }  // namespace rimetree::python

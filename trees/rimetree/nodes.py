@@ -118,6 +118,13 @@ def class_infos() -> list[dict]:
     return _core.node_classes()
 
 
+def choices_of(class_name: str, field: str) -> tuple[str, ...]:
+    """All that a text among the state of a node class may be, as the class has them; empty where it may be any."""
+    (info,) = (info for info in class_infos() if info["name"] == class_name)
+    (found,) = (one["choices"] for one in info["state"] if one["name"] == field)
+    return tuple(found)
+
+
 def documentation(info: dict) -> str:
     """The docstring of a node class."""
     lines = [info["summary"], ""]

@@ -2,10 +2,7 @@
 // widths of the cells.
 #pragma once
 
-#include <cmath>
-
 #include "runtime/core/classes/state.h"
-#include "runtime/core/error.h"
 
 namespace rimetree {
 
@@ -13,9 +10,8 @@ struct SmearingWidths {
   double time_s = 0, freq_hz = 0;  ///< 0: those of the cells
 
   SmearingWidths() = default;
-  /// Throws StateError.
   explicit SmearingWidths(const State& state)
-      : time_s(width_of(state, "time_width_s")), freq_hz(width_of(state, "freq_width_hz")) {}
+      : time_s(state.real("time_width_s")), freq_hz(state.real("freq_width_hz")) {}
 
   static StateSpec time_field() { return field("time_width_s", "s", "time"); }
   static StateSpec freq_field() { return field("freq_width_hz", "Hz", "frequency"); }
@@ -26,13 +22,8 @@ struct SmearingWidths {
             .type = StateType::real,
             .default_value = 0.0,
             .unit = unit,
-            .doc = "what smearing in " + axis + " is over; 0: the width of each cell"};
-  }
-  static double width_of(const State& state, const char* name) {
-    const double width = state.real(name);
-    if (!(width >= 0) || !std::isfinite(width))
-      throw StateError("state field \"" + std::string(name) + "\" must be a width, or 0 for those of the cells");
-    return width;
+            .doc = "what smearing in " + axis + " is over; 0: the width of each cell",
+            .limits = {.least = 0, .without_most = true}};
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 
 #include "runtime/core/error.h"
 #include "runtime/core/fingerprint.h"
@@ -42,7 +43,41 @@ void check_array(const StateSpec& spec, const StateArray& array) {
                      " numbers, which do not fill its shape");
 }
 
-StateValue converted(const StateSpec& spec, const StateValue& given) {
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.15g", value);
+  return text;
+}
+
+/// "0 to 1", or "at least 0 and below 1".
+std::string limits_text(const Limits& limits) {
+  const bool both = !std::isinf(limits.least) && !std::isinf(limits.most);
+  if (both && !limits.without_least && !limits.without_most)
+    return number_text(limits.least) + " to " + number_text(limits.most);
+  std::string text;
+  if (!std::isinf(limits.least)) text = (limits.without_least ? "above " : "at least ") + number_text(limits.least);
+  if (std::isinf(limits.most) && !limits.without_most) return text;
+  if (!text.empty()) text += " and ";
+  if (std::isinf(limits.most)) return text + "finite";
+  return text + (limits.without_most ? "below " : "at most ") + number_text(limits.most);
+}
+
+void check_limits(const StateSpec& spec, double value) {
+  if (spec.limits == Limits{} || spec.limits.allow(value)) return;
+  throw StateError("state field \"" + spec.name + "\" is " + number_text(value) + ", expected " +
+                   limits_text(spec.limits) + (spec.unit.empty() ? "" : " (" + spec.unit + ")"));
+}
+
+void check_choice(const StateSpec& spec, const std::string& value) {
+  if (spec.choices.empty() || std::ranges::find(spec.choices, value) != spec.choices.end()) return;
+  std::string expected;
+  for (std::size_t k = 0; k < spec.choices.size(); ++k)
+    expected += (k == 0 ? "\"" : k + 1 < spec.choices.size() ? ", \"" : " or \"") + spec.choices[k] + "\"";
+  throw StateError("state field \"" + spec.name + "\" is \"" + value + "\", expected " + expected);
+}
+
+/// A value of the field's type, not yet held to its limits and choices.
+StateValue of_type(const StateSpec& spec, const StateValue& given) {
   const auto* integer = std::get_if<std::int64_t>(&given);
   const auto* real = std::get_if<double>(&given);
   const auto* array = std::get_if<StateArray>(&given);
@@ -76,6 +111,14 @@ StateValue converted(const StateSpec& spec, const StateValue& given) {
   }
   throw StateError("state field \"" + spec.name + "\" must be " + type_name(spec.type) +
                    (spec.unit.empty() ? "" : " (" + spec.unit + ")"));
+}
+
+StateValue converted(const StateSpec& spec, const StateValue& given) {
+  StateValue value = of_type(spec, given);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) check_limits(spec, static_cast<double>(*integer));
+  if (const auto* real = std::get_if<double>(&value)) check_limits(spec, *real);
+  if (const auto* text = std::get_if<std::string>(&value)) check_choice(spec, *text);
+  return value;
 }
 
 std::uint64_t mixed(std::uint64_t seed, const StateValue& value) {
@@ -176,6 +219,12 @@ const StateValue* State::find(std::string_view name) const {
   for (std::size_t field = 0; field < specification.size(); ++field)
     if (specification[field].name == name) return &value(field);
   return nullptr;
+}
+
+std::size_t State::choice(std::string_view name) const {
+  const std::string& own = text(name);
+  const auto spec = std::ranges::find(*defaults_->specification, name, &StateSpec::name);
+  return static_cast<std::size_t>(std::ranges::find(spec->choices, own) - spec->choices.begin());
 }
 
 std::map<std::string, StateValue> State::values() const {

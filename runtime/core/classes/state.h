@@ -2,6 +2,7 @@
 #pragma once
 
 #include <complex>
+#include <limits>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -31,6 +32,17 @@ using StateValue =
 
 enum class StateType : std::uint8_t { boolean, integer, real, text, text_list, array };
 
+/// Numbers from `least` to `most`, which are among them unless said otherwise; never NaN, if there is any limit.
+struct Limits {
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  bool without_least = false, without_most = false;
+
+  bool allow(double value) const {
+    return (without_least ? value > least : value >= least) && (without_most ? value < most : value <= most);
+  }
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
 /// A state field as a node class declares it: type, default, unit, meaning.
 struct StateSpec {
   std::string name;
@@ -38,7 +50,9 @@ struct StateSpec {
   StateValue default_value;  ///< std::monostate: must be given
   std::string unit;
   std::string doc;
-  bool per_node = false;  ///< nodes that differ only in such fields are still evaluated in one batch
+  bool per_node = false;                  ///< nodes that differ only in such fields are still evaluated in one batch
+  std::vector<std::string> choices = {};  ///< all that a text may be; empty: any
+  Limits limits = {};                     ///< of an integer or a real number
 };
 
 /// The values of a node's fields. Nodes of a class share what is at its default, so that a forest of a million nodes
@@ -59,6 +73,8 @@ class State {
   std::int64_t integer(std::string_view name) const { return get<std::int64_t>(name); }
   double real(std::string_view name) const { return get<double>(name); }
   const std::string& text(std::string_view name) const { return get<std::string>(name); }
+  /// Which of its field's choices a text is.
+  std::size_t choice(std::string_view name) const;
   const std::vector<std::string>& text_list(std::string_view name) const { return get<std::vector<std::string>>(name); }
   const StateArray& array(std::string_view name) const { return get<StateArray>(name); }
   /// The elements of an array of integers; throws StateError if one is not whole.

@@ -378,7 +378,7 @@ def test_errors(kat7, tmp_path):
         ({"noise_per": "antenna"}, "noise_per is one of '', 'baseline', 'channel', not 'antenna'"),
         ({"interpolation": "cubic"}, "interpolation is one of 'nearest', 'linear', not 'cubic'"),
         ({"iterations": 0}, "iterations is a number from 1 on, not 0"),
-        ({"robust_dof": -3}, "robust_dof is a number from 0"),
+        ({"robust_dof": -3}, '"robust_dof" is -3, expected at least 0'),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, says):

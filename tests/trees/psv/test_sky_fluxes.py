@@ -5,7 +5,7 @@ import pytest
 
 import rimetree as rt
 from rimetree.calibration.model.models import PredictedSky
-from rimetree.sky_trees import flux_text, stokes_i_at
+from rimetree.sky_fluxes import flux_text, stokes_i_at
 
 
 @pytest.fixture

@@ -115,7 +115,7 @@ def test_what_is_no_width_is_an_error(field):
     ns.V << rt.PSV(rt.Constant(LMN), rt.Constant(np.ones(N_SOURCE)), ns.uvw, **{field: -1.0})
     with pytest.raises(rt.Error) as error:
         rt.Forest(ns)
-    assert str(error.value).count(f'"{field}" must be a width') == 2
+    assert str(error.value).count(f'"{field}" is -1, expected at least 0') == 2
 
 
 def test_widths_that_are_not_given_are_distances_of_neighbours_in_any_order():

@@ -159,5 +159,5 @@ def test_of_two_thousand_inputs():
 
 
 def test_more_inputs_than_can_be_counted_are_refused():
-    with pytest.raises(rt.Error, match='state field "n_input" is 65536, expected at most 65535'):
+    with pytest.raises(rt.Error, match='state field "n_input" is 65536, expected 1 to 65535'):
         rt.correlate(np.zeros((1, 1, 65536), np.uint8), format="chime", integration=1)

@@ -16,7 +16,7 @@ from ..arguments import check_fields, checked
 from ..writing.scope import NodeDef, NodeScope
 from .place import Place, power_of
 
-PROFILES = ("gaussian", "cosine", "airy")
+PROFILES = rt.choices_of("DishBeam", "profile")
 _AIRY_WIDTH = 1.0289939699621881  # full width at half maximum of (2 J_1(x)/x)^2, in wavelengths over diameter
 
 

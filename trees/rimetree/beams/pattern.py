@@ -31,7 +31,8 @@ from .place import Place, power_of
 _ELEMENTS = {"linear": ("xx", "xy", "yx", "yy"), "circular": ("rr", "rl", "lr", "ll")}
 _AXES = {"X": "l", "L": "l", "Y": "m", "M": "m", "FREQ": "frequency"}
 _TO_RADIANS = {"deg": math.pi / 180, "rad": 1.0}
-_FAR = 1e6
+#: To where directions behind the dish are moved, times their distance from its horizon: beyond any grid.
+_BEYOND = 1e6
 _ANGLES = 8  # of a pattern that turns: position angles whose mean a report goes by
 _TO_HZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 
@@ -156,7 +157,7 @@ class BeamPattern:
 
     def _element(self, l, m, n, n_source: int) -> NodeDef:  # noqa: E741
         """[S,2,2] at directions [S] of the grid, around which there is a border of zeros."""
-        l = l + _FAR * (rt.Abs(n) - n)  # noqa: E741 - what is behind the dish is beyond the grid
+        l = l + _BEYOND * (rt.Abs(n) - n)  # noqa: E741 - as they are where n >= 0, which is in front of the dish
         table = np.pad(self.table, ((0, 0), (1, 1), (1, 1), (0, 0)))
         places = [self.m.steps(m) + 1, self.l.steps(l) + 1]
         if self.frequency.count > 1:

@@ -24,7 +24,7 @@ from ..observing.mounts import NO_PLACE_M, horizon
 from ..writing.scope import NodeDef, NodeScope
 from .place import Place
 
-ELEMENTS = ("isotropic", "short", "half-wave")
+ELEMENTS = ("isotropic", *rt.choices_of("CrossedDipoles", "length"))
 _MWA_SPACING_M, _MWA_HEIGHT_M = 1.1, 0.278
 
 #: Any day; through it a report takes the mean of what a station sees.

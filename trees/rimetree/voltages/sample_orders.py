@@ -9,8 +9,6 @@ from .._core import Error
 from ..arguments import checked
 from ..units import refuse_mask
 
-#: Bits of a sample's two numbers together, and what a block of times is made of, for the Tensor-Core Correlator.
-_TCC_BITS = {"int4-low": 4, "int8": 8}
 #: Samples as other correlators take them: the axes of each (see `samples_to_order`).
 SAMPLE_ORDERS = ("chime", "xgpu", "xgpu-dp4a", "tcc", "meerkat")
 

@@ -57,6 +57,40 @@ TEST(State, NumbersAreWidenedAndNeverNarrowed) {
   EXPECT_NE(refused({{"table", std::string("1")}}), "");
 }
 
+TEST(State, NumbersAreHeldToTheirLimits) {
+  const std::vector<StateSpec> spec{
+      {.name = "taps", .type = StateType::integer, .default_value = std::int64_t{1}, .limits = {.least = 1, .most = 4}},
+      {.name = "part",
+       .type = StateType::real,
+       .default_value = 0.0,
+       .unit = "m",
+       .limits = {.least = 0, .most = 1, .without_most = true}},
+      {.name = "gain",
+       .type = StateType::real,
+       .default_value = 1.0,
+       .limits = {.least = 0, .without_least = true, .without_most = true}}};
+  for (const std::int64_t taps : {1, 4}) EXPECT_EQ(State(spec, {{"taps", taps}}).integer("taps"), taps);
+  EXPECT_EQ(refused({{"taps", std::int64_t{5}}}, spec), "state field \"taps\" is 5, expected 1 to 4");
+  EXPECT_NE(refused({{"taps", std::int64_t{0}}}, spec), "");
+  EXPECT_EQ(State(spec, {{"part", std::int64_t{0}}}).real("part"), 0.0);
+  EXPECT_EQ(refused({{"part", 1.0}}, spec), "state field \"part\" is 1, expected at least 0 and below 1 (m)");
+  EXPECT_NE(refused({{"part", std::nan("")}}, spec), "");
+  EXPECT_EQ(refused({{"gain", 0.0}}, spec), "state field \"gain\" is 0, expected above 0 and finite");
+  EXPECT_NE(refused({{"gain", std::numeric_limits<double>::infinity()}}, spec), "");
+  EXPECT_EQ(refused({{"scale", std::nan("")}}), "") << "without limits there is nothing to hold a number to";
+}
+
+TEST(State, TextsAreAmongTheirChoices) {
+  const std::vector<StateSpec> spec{{.name = "profile",
+                                     .type = StateType::text,
+                                     .default_value = std::string("gaussian"),
+                                     .choices = {"gaussian", "cosine", "airy"}}};
+  EXPECT_EQ(State(spec, {}).choice("profile"), 0u);
+  EXPECT_EQ(State(spec, {{"profile", std::string("airy")}}).choice("profile"), 2u);
+  EXPECT_EQ(refused({{"profile", std::string("Airy")}}, spec),
+            "state field \"profile\" is \"Airy\", expected \"gaussian\", \"cosine\" or \"airy\"");
+}
+
 TEST(State, EmptyListsHaveNoType) {
   EXPECT_TRUE(State(kSpec, {{"axes", StateArray{{0}, NumberType::real, {}}}}).text_list("axes").empty());
   EXPECT_NE(refused({{"axes", StateArray{{1}, NumberType::real, {1}}}}), "");

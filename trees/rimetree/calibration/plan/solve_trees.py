@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import nodes as rt
-from ..._core import SPEED_OF_LIGHT_M_S
+from ..._core import SPEED_OF_LIGHT_M_S, Error, check_state
 from ...arguments import check_fields
 from ...ms import MsGroup
 from ...writing.families import NodeFamily, over
@@ -81,8 +81,10 @@ class SolverOptions:
         check_fields(self)
         if self.iterations < 1:
             raise CalibrationError(f"iterations is a number from 1 on, not {self.iterations}")
-        if not 0 <= self.robust_dof < 1e6:
-            raise CalibrationError(f"robust_dof is a number from 0 (normal errors) to 1e6, not {self.robust_dof}")
+        try:
+            check_state("Solver", {"tolerance": self.tolerance, "robust_dof": self.robust_dof})
+        except Error as problem:
+            raise CalibrationError(str(problem)) from None
 
 
 @dataclass(frozen=True)
