@@ -38,6 +38,7 @@ class Table {
 
 EqualNodes::EqualNodes(const Forest& forest) : first_(forest.size()) {
   Table table(forest.size());
+  bool any = false;
   const auto same_child = [this](int a, int b) {
     return (a < 0 ? a : first_[static_cast<std::size_t>(a)]) == (b < 0 ? b : first_[static_cast<std::size_t>(b)]);
   };
@@ -56,9 +57,11 @@ EqualNodes::EqualNodes(const Forest& forest) : first_(forest.size()) {
              std::ranges::equal(forest.children(other), children, same_child) && known.state().is_same_as(own.state());
     });
     if (first == node) continue;
+    any = true;
+    if (!own.origin().empty() && own.origin() == forest.node(first).origin()) continue;
     if (count_++ == 0) example_ = node;
   }
-  if (count_ == 0) first_.clear();
+  if (!any) first_.clear();
 }
 
 }  // namespace rimetree::rewrite

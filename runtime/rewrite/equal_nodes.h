@@ -16,8 +16,9 @@ class EqualNodes {
 
   /// By node: the first one that is equal to it, or itself. Empty: there are no equal nodes.
   const std::vector<int>& first() const { return first_; }
-  /// How many nodes have an equal one before them, and the first of these.
-  std::size_t count() const { return count_; }
+  /// How many nodes are equal to one that another line of the script made, and the first of these. What one line makes
+  /// several times, in a loop or of one definition, is no news to who wrote it.
+  std::size_t count_of_other_lines() const { return count_; }
   int example() const { return example_; }
 
  private:

@@ -87,14 +87,16 @@ Rewriting::Rewriting(const Forest& written, std::span<const int> asked, const st
 
 void Rewriting::merge_equal_nodes(const Forest& written, std::span<const int> roots) {
   const EqualNodes equal(written);
-  if (equal.count() == 0) return;
+  if (equal.first().empty()) return;
   forest_ = Forest::merged(written, equal.first(), roots);
+  const std::size_t count = equal.count_of_other_lines();
+  if (count == 0) return;
   const std::string name = written.node(equal.example()).name();
   summary_.emplace_back(equal.example(),
                         "equal nodes: " +
-                            (equal.count() == 1 ? "\"" + name + "\" is written like a node before it"
-                                                : std::to_string(equal.count()) + " nodes, \"" + name +
-                                                      "\" the first of them, are written like nodes before them") +
+                            (count == 1 ? "\"" + name + "\" is written like a node before it"
+                                        : std::to_string(count) + " nodes, \"" + name +
+                                              "\" the first of them, are written like nodes before them") +
                             ", and evaluated once with what it equals");
 }
 

@@ -133,6 +133,17 @@ TEST(EqualNodes, AreEvaluatedOnce) {
   EXPECT_NE(note.find("2 nodes, \"b\" the first of them"), std::string::npos) << note;
 }
 
+TEST(EqualNodes, OfOneLineOfAScriptAreNotToldOf) {
+  std::vector<NodeSpec> specs = two_sines().specs();
+  const auto notes = [&] { return Evaluated(specs).evaluator.notes().list(); };
+  for (NodeSpec& spec : specs) spec.origin = "loop.py:3";
+  EXPECT_TRUE(notes().empty());
+  EXPECT_EQ(Evaluated(specs).n_needed("sum"), 3u);
+  specs.back().origin = specs[3].origin = "loop.py:4";  // sin_b
+  ASSERT_EQ(notes().size(), 1u);
+  EXPECT_NE(notes().front().find("\"sin_b\" is written like a node before it"), std::string::npos);
+}
+
 TEST(EqualNodes, MayBeAskedForByName) {
   const TestForest tree = two_sines();
   Evaluated merged(tree.specs());
@@ -184,7 +195,7 @@ TEST(EqualNodes, DifferInStateOrOrderOfChildren) {
   tree.node("all", "Composer", {"ab", "ba", "negative_zero", "zero", "c"});
   const auto forest = Forest::build(tree.specs(), test::registry());
   const rewrite::EqualNodes equal(*forest);
-  EXPECT_EQ(equal.count(), 1u);
+  EXPECT_EQ(equal.count_of_other_lines(), 1u);
   EXPECT_EQ(equal.first()[forest->find("c")], forest->find("a"));
   EXPECT_EQ(equal.first()[forest->find("zero")], forest->find("zero")) << "1/-0 is not 1/0";
 }
