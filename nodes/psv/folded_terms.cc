@@ -58,12 +58,20 @@ bool is_one_antennas(const Key& key) {
 
 }  // namespace
 
+std::string folded_text(std::size_t skies) {
+  return std::to_string(skies) + " products of brightness and Jones terms, each for many baselines";
+}
+
+bool folding_pays(const ChildLayout& layout, double rows, double skies, double n_channel) {
+  return 4 * sizeof(Complex<double>) * layout.n_source * n_channel <= kMostBytes && skies * kFold <= rows * kTermsOfRow;
+}
+
 std::vector<std::vector<Evaluation*>> terms_to_fold(BatchContext& context, const ChildLayout& layout,
                                                     std::span<Evaluation* const> batch) {
   if (!context.devices.empty() || layout.jones_elements.empty() || layout.n_source == 0) return {};
   std::map<Key, std::size_t> sky_of;
   std::vector<std::vector<Evaluation*>> skies;
-  double rows = 0, folds = 0;
+  double rows = 0, folds = 0, most = 0;
   for (Evaluation* evaluation : batch) {
     if (!can_be_folded(*evaluation)) return {};
     const Key key = key_of(*evaluation);
@@ -72,14 +80,13 @@ std::vector<std::vector<Evaluation*>> terms_to_fold(BatchContext& context, const
     if (is_new) {
       skies.emplace_back();
       const double n_channel = cells_of(key)[Axis::frequency];
-      if (4 * sizeof(Complex<double>) * layout.n_source * n_channel > kMostBytes) return {};
       folds += n_channel;
+      most = std::max(most, n_channel);
     }
     skies[sky->second].push_back(evaluation);
   }
-  if (folds * kFold > rows * kTermsOfRow) return {};
-  context.notes.add("psv-folded-terms", "PSV: " + std::to_string(skies.size()) +
-                                            " products of brightness and Jones terms, each for many baselines");
+  if (!folding_pays(layout, rows, folds, most)) return {};
+  context.notes.add("psv-folded-terms", "PSV: " + folded_text(skies.size()));
   return skies;
 }
 

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "nodes/psv/operands.h"
@@ -11,6 +12,13 @@
 #include "runtime/core/node/batch_kernel.h"
 
 namespace rimetree::psv {
+
+/// Whether terms in the brightness are less work, and not too large. Of `rows` (times of baselines) and of `skies`
+/// (distinct products of brightness and terms) each counts once for every channel; a sky has at most `n_channel`.
+bool folding_pays(const ChildLayout& layout, double rows, double skies, double n_channel);
+
+/// As notes say it.
+std::string folded_text(std::size_t skies);
 
 /// The baselines of a batch, those with the same brightness and terms together: if terms can be folded, and that is
 /// less work than to apply them on each baseline; otherwise none. On the host: devices apply terms where they are.

@@ -11,11 +11,11 @@
 // the kernels that give the value, else by dual numbers through the scalar body (body.h). Smirnov 2011 (A&A 527, A106)
 // eq. 14; conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
 #include <algorithm>
-#include <cstdio>
 #include <set>
 #include <vector>
 
 #include "nodes/psv/compare.h"
+#include "nodes/psv/expected.h"
 #include "nodes/psv/folded_terms.h"
 #include "nodes/psv/general/devices.h"
 #include "nodes/psv/group_rows.h"
@@ -47,8 +47,6 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
     layout_.smear_time = state.boolean("smear_time");
     layout_.smear_frequency = state.boolean("smear_frequency");
     layout_.widths = SmearingWidths(state);
-    if (const auto n = state.integer("n_minus"); n != 0 && n != 1)
-      throw StateError("state field \"n_minus\" must be 0 or 1");
   }
 
   static NodeClass info() {
@@ -87,7 +85,8 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
         .state = {{.name = "n_minus",
                    .type = StateType::integer,
                    .default_value = std::int64_t{1},
-                   .doc = "1: phase zero at the phase centre, 0: no fringe stopping"},
+                   .doc = "1: phase zero at the phase centre, 0: no fringe stopping",
+                   .limits = {.least = 0, .most = 1}},
                   {.name = "smear_time",
                    .type = StateType::boolean,
                    .default_value = true,
@@ -125,8 +124,7 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
     review.good_directions.insert(lmn);
   }
   std::unique_ptr<BatchKernel> make_kernel() const override;
-  Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
-                       std::span<const std::unique_ptr<DeviceContext>> devices) const override;
+  Description describe(const ExpectedBatch& batch) const override { return psv::expected(layout_, batch); }
 
  protected:
   /// The general path: one cell at a time through the scalar body, whatever varies along whatever axis.
@@ -353,46 +351,6 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
     for (std::size_t i = 0; i < dual.size(); ++i) target.complex()[i] = {dual[i].re.d, dual[i].im.d};
   }
   return target;
-}
-
-Description Psv::describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
-                          std::span<const std::unique_ptr<DeviceContext>> devices) const {
-  if (!request.cells->has(Axis::frequency)) return {};
-  const AxisGrid& frequency = request.cells->axis(Axis::frequency);
-  const auto varies = [&](std::size_t slot) { return children[slot][Axis::frequency] > 1; };
-  const std::string obstacle = psv::general::obstacle_to_kernels(children);
-  const auto n_channel = static_cast<int>(frequency.centre.size());
-  // One time after the other nothing varies in time.
-  std::vector<CellShape> at_time(children.begin(), children.end());
-  for (CellShape& child : at_time) child[Axis::time] = 1;
-  const bool by_time = !obstacle.empty() && devices.empty() && psv::general::obstacle_to_kernels(at_time).empty() &&
-                       psv::SingleTimes::pays(n_node, layout_.n_source, n_channel);
-  if (!obstacle.empty() && !by_time)
-    return {"PSV: on " + (devices.empty() ? "the host" : devices.front()->device().name()) + ", cell by cell, as " +
-                obstacle,
-            0};
-  psv::planner::Outlook outlook;
-  outlook.n_source = static_cast<std::size_t>(layout_.n_source);
-  const bool all_times = layout_.has_rates && layout_.smear_time && layout_.widths.time_s == 0;
-  outlook.n_row =
-      n_node * static_cast<std::size_t>(all_times ? request.cells->shape()[Axis::time] : children[kUvw][Axis::time]);
-  outlook.n_baseline = n_node;
-  outlook.n_pair = static_cast<int>(layout_.jones_elements.size() / 2);
-  outlook.matrices = std::count(layout_.jones_elements.begin(), layout_.jones_elements.end(), 4) > 0;
-  for (std::size_t slot = kFirstJones; slot < children.size(); ++slot) outlook.jones_vary |= varies(slot);
-  outlook.spectra = varies(kBrightness);
-  outlook.unpolarised = layout_.brightness_elements == 1;
-  outlook.smearing = layout_.has_rates;
-  outlook.tolerance = tolerance_of(request);
-  if (!devices.empty())
-    return {"PSV: " + psv::planner::expected_on_devices(devices, outlook, n_node, frequency.centre.size(),
-                                                        layout_.shape_columns > 0),
-            0};
-  if (by_time) outlook.n_row = n_node;
-  const psv::planner::Choice choice = psv::planner::expected_choice(outlook, psv::channels_of(layout_, *request.cells));
-  if (!by_time) return {"PSV: " + choice.reason, choice.seconds};
-  return {"PSV: one time after the other, as " + obstacle + ": " + choice.reason,
-          choice.seconds * request.cells->shape()[Axis::time]};
 }
 
 RIMETREE_REGISTER_NODE(Psv);

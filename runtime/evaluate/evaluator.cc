@@ -209,7 +209,7 @@ std::vector<std::pair<int, Description>> Evaluator::describe(const Request& requ
     for (const int child : forest.children(first))
       children.push_back(child < 0 ? CellShape{} : plan().result_cells(child, cells));
     if (const MethodChoice* method = forest.node(first).capabilities().method) {
-      Description description = method->describe(request, children, batch.nodes.size(), devices());
+      Description description = method->describe({request, forest, batch.nodes, children, devices()});
       if (!description.text.empty()) all.emplace_back(first, std::move(description));
     }
     if (state_->placement.is_expected_on_device(forest, plan(), batch, cells))

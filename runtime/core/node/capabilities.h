@@ -14,6 +14,7 @@ namespace rimetree {
 
 class DeviceContext;
 class DevicePath;
+class Forest;
 class Objective;
 class SolverNode;
 struct DeviceChoice;
@@ -36,14 +37,22 @@ struct Description {
   double seconds = 0;  ///< estimate on one core; 0: none
 };
 
+/// Nodes that would be evaluated together.
+struct ExpectedBatch {
+  const Request& request;
+  const Forest& forest;
+  std::span<const int> nodes;
+  /// For each slot of the first node the cells on which the child may vary; extent 1 where it cannot.
+  std::span<const CellShape> children;
+  std::span<const std::unique_ptr<DeviceContext>> devices;  ///< as in BatchContext
+};
+
 /// A node whose class chooses between methods.
 class MethodChoice {
  public:
   virtual ~MethodChoice() = default;
-  /// How `n_node` nodes like this one would be evaluated together. `children`: for each slot the cells on which the
-  /// child may vary (extent 1 where it cannot). `devices`: as in BatchContext.
-  virtual Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
-                               std::span<const std::unique_ptr<DeviceContext>> devices) const = 0;
+  /// How a batch that this node is the first of would be evaluated.
+  virtual Description describe(const ExpectedBatch& batch) const = 0;
 };
 
 /// What a node takes from the data of a request, or puts there.

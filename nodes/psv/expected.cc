@@ -1,0 +1,92 @@
+#include "nodes/psv/expected.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "nodes/psv/folded_terms.h"
+#include "nodes/psv/general/devices.h"
+#include "nodes/psv/group_rows.h"
+#include "nodes/psv/planner/device_solve.h"
+#include "nodes/psv/single_times.h"
+#include "runtime/core/forest/forest.h"
+
+namespace rimetree::psv {
+
+namespace {
+
+bool varies(const CellShape& cells) { return cells[Axis::frequency] > 1; }
+
+planner::Outlook outlook_of(const ChildLayout& layout, const ExpectedBatch& batch) {
+  planner::Outlook outlook;
+  outlook.n_source = static_cast<std::size_t>(layout.n_source);
+  const bool all_times = layout.has_rates && layout.smear_time && layout.widths.time_s == 0;
+  outlook.n_row = batch.nodes.size() * static_cast<std::size_t>(all_times ? batch.request.cells->shape()[Axis::time]
+                                                                          : batch.children[kUvw][Axis::time]);
+  outlook.n_baseline = batch.nodes.size();
+  outlook.n_pair = static_cast<int>(layout.jones_elements.size() / 2);
+  outlook.matrices = std::ranges::count(layout.jones_elements, 4) > 0;
+  outlook.jones_vary = std::ranges::any_of(batch.children.subspan(kFirstJones), varies);
+  outlook.spectra = varies(batch.children[kBrightness]);
+  outlook.unpolarised = layout.brightness_elements == 1;
+  outlook.smearing = layout.has_rates;
+  outlook.tolerance = tolerance_of(batch.request);
+  return outlook;
+}
+
+/// The number of products of brightness and terms, where baselines see these instead of terms of their own; else 0.
+std::size_t folded_skies(const ChildLayout& layout, const ExpectedBatch& batch, const planner::Outlook& outlook) {
+  if (outlook.n_pair == 0 || layout.has_common_jones || layout.n_source == 0) return 0;
+  std::set<std::vector<int>> skies;
+  for (const int node : batch.nodes) {
+    const std::span<const int> terms = batch.forest.children(node).subspan(kFirstJones);
+    std::vector<int> sky{batch.forest.children(node)[kBrightness]};
+    sky.insert(sky.end(), terms.begin(), terms.end());
+    skies.insert(std::move(sky));
+  }
+  const double n_channel = double(batch.request.cells->shape()[Axis::frequency]);
+  const double of_sky = outlook.spectra || outlook.jones_vary ? n_channel : 1;
+  const bool pays = folding_pays(layout, double(outlook.n_row) * n_channel, double(skies.size()) * of_sky, of_sky);
+  return pays ? skies.size() : 0;
+}
+
+/// What is left of the terms where they are in the brightness.
+planner::Outlook folded(planner::Outlook outlook, const ChildLayout& layout) {
+  outlook.spectra |= outlook.jones_vary;
+  outlook.unpolarised &= std::ranges::all_of(layout.jones_elements, [](int elements) { return elements == 1; });
+  outlook.n_pair = 0;
+  outlook.matrices = outlook.jones_vary = false;
+  return outlook;
+}
+
+}  // namespace
+
+Description expected(const ChildLayout& layout, const ExpectedBatch& batch) {
+  if (!batch.request.cells->has(Axis::frequency)) return {};
+  const std::string obstacle = general::obstacle_to_kernels(batch.children);
+  const int n_channel = batch.request.cells->shape()[Axis::frequency];
+  // One time after the other nothing varies in time.
+  std::vector<CellShape> at_time(batch.children.begin(), batch.children.end());
+  for (CellShape& child : at_time) child[Axis::time] = 1;
+  const bool by_time = !obstacle.empty() && batch.devices.empty() && general::obstacle_to_kernels(at_time).empty() &&
+                       SingleTimes::pays(batch.nodes.size(), layout.n_source, n_channel);
+  if (!obstacle.empty() && !by_time) {
+    const std::string where = batch.devices.empty() ? "the host" : batch.devices.front()->device().name();
+    return {"PSV: on " + where + ", cell by cell, as " + obstacle, 0};
+  }
+  planner::Outlook outlook = outlook_of(layout, batch);
+  if (!batch.devices.empty())
+    return {"PSV: " + planner::expected_on_devices(batch.devices, outlook, batch.nodes.size(),
+                                                   static_cast<std::size_t>(n_channel), layout.shape_columns > 0),
+            0};
+  if (by_time) outlook.n_row = batch.nodes.size();
+  std::string how = by_time ? "one time after the other, as " + obstacle + ": " : "";
+  if (const std::size_t skies = folded_skies(layout, batch, outlook); skies > 0) {
+    outlook = folded(outlook, layout);
+    how += folded_text(skies) + ": ";
+  }
+  const planner::Choice choice = planner::expected_choice(outlook, channels_of(layout, *batch.request.cells));
+  return {"PSV: " + how + choice.reason, choice.seconds * (by_time ? batch.request.cells->shape()[Axis::time] : 1)};
+}
+
+}  // namespace rimetree::psv
