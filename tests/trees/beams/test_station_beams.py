@@ -10,7 +10,7 @@ from direction_cosines import direction_cosines
 import rimetree as rt
 from rimetree.beams import Place, beams_text, jones_nodes, oskar_layouts
 from rimetree.observing.mounts import horizon
-from rimetree.sky_trees import stokes_at
+from rimetree.sky_fluxes import stokes_at
 
 SITE = np.array([-2559454.0, 5095372.0, -2849057.0])
 CENTRE = (0.1, -0.46)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._core import Error
 from ..arguments import checked
+from ..directions import angles_from
 from .reading import CORRELATION_NUMBERS, OpenSet, Tiles, baselines, feed_of, inspect, sample_coordinates, slot_scans
 from .run import direction, run_options
 from .selection import NothingSelectedError, Selection, times_text
@@ -260,12 +261,11 @@ def _feed(summary: dict, data_desc_id: int) -> str:
 def _moved_centre(field: dict, to_rad: Sequence[float]) -> tuple[float, float]:
     """Where the data of a field are moved. Raises `Error` for what is no direction, or below its horizon."""
     ra, dec = (float(angle) for angle in direction(to_rad))
-    cosine = math.sin(dec) * math.sin(field["dec_rad"])
-    cosine += math.cos(dec) * math.cos(field["dec_rad"]) * math.cos(ra - field["ra_rad"])
-    if not cosine > 0:
+    apart = float(angles_from((ra, dec), (field["ra_rad"], field["dec_rad"])))
+    if not apart < math.pi / 2:
         raise Error(
-            f"the new phase centre is {math.degrees(math.acos(max(-1.0, cosine))):.1f} deg from field "
-            f"{field['name']!r}, and must be within 90 deg"
+            f"the new phase centre is {math.degrees(apart):.1f} deg from field {field['name']!r}, and must be within "
+            "90 deg"
         )
     return ra, dec
 

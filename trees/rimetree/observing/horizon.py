@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..directions import unit_vectors
 from ..telescopes import Telescope
 from .antenna_uvw import evaluate_uvw
 
@@ -20,14 +21,12 @@ def horizontal(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """([time, direction], [time, direction]) elevations and hour angles (radians, within +-pi) of directions
     [direction, 2]; times as of `evaluate_uvw`."""
-    ra, dec = np.asarray(radec_rad, float).T
-    towards = np.stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)])
+    towards = unit_vectors(radec_rad).T
     # Seen from right ascension and declination 0, u, v and w are y, z and x: of unit vectors along the ITRS's axes.
     axes = np.roll(evaluate_uvw(np.eye(3), np.zeros(3), np.zeros(2), time_s, dut1_s), 1, axis=-1)
     itrs = np.moveaxis(axes @ towards, 1, -1)
-    lon, lat = array.longitude_rad, array.latitude_rad
-    up = np.array([math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)])
-    hour_angle = lon - np.arctan2(itrs[..., 1], itrs[..., 0])
+    up = unit_vectors((array.longitude_rad, array.latitude_rad))
+    hour_angle = array.longitude_rad - np.arctan2(itrs[..., 1], itrs[..., 0])
     return np.arcsin(np.clip(itrs @ up, -1, 1)), np.remainder(hour_angle + math.pi, 2 * math.pi) - math.pi
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Error, machine
+from ..directions import direction_cosines
 from ..ms import MsGroup, Selection, groups
 from .visibilities import StokesI, stokes_i
 
@@ -65,14 +66,10 @@ class Image:
 
     def pixels(self, radec_rad: NDArray[np.float64]) -> NDArray[np.float64]:
         """[n, 2] positions (x, y) in pixels of directions [n, 2]; NaN more than 90 degrees from the phase centre."""
-        ra, dec = np.asarray(radec_rad, dtype=float).reshape(-1, 2).T
-        ra_0, dec_0 = self.phase_centre_rad
-        versine = 2 * np.sin((ra - ra_0) / 2) ** 2
-        l_cosine = np.cos(dec) * np.sin(ra - ra_0)
-        m_cosine = np.sin(dec - dec_0) + np.cos(dec) * math.sin(dec_0) * versine
-        n_cosine = np.cos(dec - dec_0) - np.cos(dec) * math.cos(dec_0) * versine
-        place = np.column_stack([-l_cosine, m_cosine]) / self.scale_rad + self.size // 2
-        place[n_cosine <= 0] = np.nan
+        directions = np.asarray(radec_rad, dtype=float).reshape(-1, 2)
+        east, north, towards = direction_cosines(directions, self.phase_centre_rad).T
+        place = np.column_stack([-east, north]) / self.scale_rad + self.size // 2
+        place[towards <= 0] = np.nan
         return place
 
 

@@ -51,18 +51,8 @@ def _patch_line(model: SkyModel, patch: str) -> str:
     if patch in model.patch_radec_rad:
         ra_rad, dec_rad = model.patch_radec_rad[patch]
     else:
-        ra_rad, dec_rad = _mean_direction([s for s in model if s.patch == patch])
+        ra_rad, dec_rad = model.select(patches=[patch]).middle_rad
     return f", , {quoted(patch)}, {format_ra(ra_rad)}, {format_dec(dec_rad)}"
-
-
-def _mean_direction(sources: list[Source]) -> tuple[float, float]:
-    weights = [abs(s.stokes_jy[0]) for s in sources]
-    if not any(weights):
-        weights = [1.0] * len(sources)
-    x = sum(w * math.cos(s.dec_rad) * math.cos(s.ra_rad) for w, s in zip(weights, sources, strict=True))
-    y = sum(w * math.cos(s.dec_rad) * math.sin(s.ra_rad) for w, s in zip(weights, sources, strict=True))
-    z = sum(w * math.sin(s.dec_rad) for w, s in zip(weights, sources, strict=True))
-    return math.atan2(y, x), math.atan2(z, math.hypot(x, y))
 
 
 def _source_line(source: Source, rotated: bool, rotation_column: bool, absolute_column: bool) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..arguments import check_fields, checked
 from ..beams import AnyBeam
+from ..directions import mean_direction
 from .errors import SkyModelError
 from .projection import projected
 from .source import PROFILES, Source
@@ -147,6 +148,12 @@ class SkyModel(Sequence):
     def radec_rad(self) -> Float64Array:
         """[S,2] right ascension and declination."""
         return self._array([(s.ra_rad, s.dec_rad) for s in self.sources], 2)
+
+    @property
+    def middle_rad(self) -> tuple[float, float]:
+        """(ra, dec) of the mean direction of the sources, weighted by |I|."""
+        weight = np.abs(self.stokes_jy[:, 0])
+        return mean_direction(self.radec_rad, weight if weight.any() else np.ones(len(self)))
 
     @cached_property
     def stokes_jy(self) -> Float64Array:

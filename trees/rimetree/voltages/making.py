@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .._core import Error
 from ..arguments import check_fields, checked
 from ..beams import kinds_of
+from ..directions import direction_cosines
 from ..observing.antenna_uvw import antenna_uvw
 from ..observing.horizon import horizontal, warn_of_sources
 from ..sky import SkyModel
@@ -156,7 +157,7 @@ def make_voltages(
     cable_s = np.zeros((n_antenna, 2)) if receivers.delay_s is None else np.asarray(receivers.delay_s, float)
     if gain.shape != (n_antenna, 2) or cable_s.shape != (n_antenna, 2):
         raise Error(f"gain and delay_s must be [antenna,feed], [{n_antenna},2]")
-    dut1_s, lmn = dut1(start_mjd_s), _lmn(sky, phase_centre_rad)
+    dut1_s, lmn = dut1(start_mjd_s), direction_cosines(sky.radec_rad, phase_centre_rad)
     if len(sky):
         elevation, _ = horizontal(telescope, sky.radec_rad, start_mjd_s + np.array([0.0, duration_s]), dut1_s)
         warn_of_sources(sky.names, elevation, 3)
@@ -216,16 +217,6 @@ def _received(
     if len(beams) != n_antenna:
         raise Error(f"the sky is seen through {len(beams)} beams, but there are {n_antenna} antennas")
     return stokes_at(sky.seen_through(None), frequency_hz, centre_rad), beams
-
-
-def _lmn(sky: SkyModel, centre_rad: Sequence[float]) -> NDArray[np.float64]:
-    """[source,3] direction cosines l, m, n."""
-    ra, dec = np.asarray(sky.radec_rad).reshape(-1, 2).T
-    ra_0, dec_0 = centre_rad
-    east = np.cos(dec) * np.sin(ra - ra_0)
-    north = np.sin(dec) * np.cos(dec_0) - np.cos(dec) * np.sin(dec_0) * np.cos(ra - ra_0)
-    towards = np.sin(dec) * np.sin(dec_0) + np.cos(dec) * np.cos(dec_0) * np.cos(ra - ra_0)
-    return np.stack([east, north, towards], axis=1)
 
 
 def _codes(samples: np.ndarray, name: str) -> tuple[np.ndarray, int]:

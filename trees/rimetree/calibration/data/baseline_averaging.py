@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._core import SPEED_OF_LIGHT_M_S
+from ...directions import angles_from
 from ...ms import OpenSet, sample_coordinates, without_averaging
 from ..errors import CalibrationError
 from ..plan.averaged_like import AveragedLike, BaselineAveraging
@@ -211,8 +212,5 @@ def radius_of(model, plan: GroupPlan, options: CalibrationOptions) -> float:
             "how far baselines can be averaged depends on how far sources are from the phase centre, and without a sky "
             "model nobody says: give that distance (--average-radius)"
         )
-    ra, dec = options.phase_centre_rad or plan.group.phase_centre_rad
-    own_ra, own_dec = np.asarray(sky.radec_rad, dtype=float).reshape(-1, 2).T
-    # By half-angles, which are accurate for small distances.
-    square = np.sin((own_dec - dec) / 2) ** 2 + np.cos(own_dec) * math.cos(dec) * np.sin((own_ra - ra) / 2) ** 2
-    return float(2 * np.arcsin(np.sqrt(np.clip(square, 0, 1))).max(initial=0.0))
+    centre_rad = options.phase_centre_rad or plan.group.phase_centre_rad
+    return float(angles_from(centre_rad, sky.radec_rad).max(initial=0.0))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ... import nodes as rt
 from ...sky import SkyModel
 from ...sky_trees import sky_nodes, uvw_nodes
@@ -45,15 +43,6 @@ def sky_parts(sky: SkyModel, per: Iterable[str | None]) -> list[SkyPart]:
     if "patch" in wanted:
         return [SkyPart(name, sky.select(patches=[name]), {"patch": name}) for name in sky.patches]
     return [SkyPart("", sky, {})]
-
-
-def direction_of_patch(sky: SkyModel) -> tuple[float, float]:
-    """(ra, dec) in radians of the middle of some sources, weighted by |I|."""
-    weight = np.abs(sky.stokes_jy[:, 0])
-    weight = weight if weight.any() else np.ones(len(sky))
-    ra, dec = sky.radec_rad.T
-    x, y, z = (np.average(c, weights=weight) for c in (np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)))
-    return float(np.arctan2(y, x) % (2 * np.pi)), float(np.arctan2(z, np.hypot(x, y)))
 
 
 def model_nodes(

@@ -19,7 +19,7 @@ from ..errors import CalibrationError
 from ..solutions.choosing import SEEN
 from ..solutions.solutions import Solutions
 from ..terms.gauge import Polarisation, axis_of, polarisation_of, polarisation_of_stokes
-from .model_trees import SkyPart, direction_of_patch, sky_parts
+from .model_trees import SkyPart, sky_parts
 
 _SAMPLED_SLOTS = 32
 _SAMPLED_OF_SLOT = 1 << 12  # visibilities
@@ -61,7 +61,7 @@ class PredictedSky:
 
     def radec_rad(self, per: str, centre_rad: Sequence[float]) -> dict[str, tuple[float, float]]:
         """{direction: (ra, dec)}."""
-        return {name: direction_of_patch(self._of(per, name)) for name in self.directions(per)}
+        return {name: self._of(per, name).middle_rad for name in self.directions(per)}
 
     def polarisation(self, group: MsGroup, per: str | None = None, name: str = "") -> Polarisation:
         """Of the whole sky, or (`per` "patch" or "source") of a direction."""

@@ -14,14 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import nodes as rt
 from ...arguments import checked
-from ...evaluation.cells import Cells
-from ...forest import Forest
 from ...ms import feed_of, inspect, slot_times
 from ...ms.reading import CORRELATION_NUMBERS
+from ...observing.antenna_uvw import evaluate_uvw
 from ...observing.mounts import STANDING, TURNING, horizon
-from ...writing.scope import NodeScope
 from ..errors import CalibrationError
 from ..terms.terms import Term
 from .solutions import Solutions
@@ -42,22 +39,10 @@ def parallactic_angle_rad(
     """[time, antenna] angles from north through east to the zenith (geodetic) of antennas [antenna, 3] (ITRF) at a
     direction (J2000) at some times (MJD, seconds)."""
     up = horizon(xyz_m)[..., 2, :]
-    axes = _axes_of_uvw(radec_rad, time_s)
-    east, north = (np.einsum("at,pa->tp", axes[:, k], up) for k in (0, 1))
+    # [time, axis of the ITRF, (u, v, w)]: what a metre along each axis is.
+    axes = evaluate_uvw(np.eye(3), np.zeros(3), np.asarray(radec_rad, float), np.asarray(time_s, float), 0.0)
+    east, north = (np.einsum("ta,pa->tp", axes[..., k], up) for k in (0, 1))
     return np.arctan2(east, north)
-
-
-def _axes_of_uvw(radec_rad: Sequence[float], time_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[axis of the ITRF, (u, v, w), time]: what a metre along each axis is in u, v and w."""
-    ns = NodeScope()
-    ns.radec_0 << rt.Constant(np.asarray(radec_rad, dtype=float))
-    ns.zero << rt.Constant(np.zeros(3))
-    for axis in range(3):
-        ns.xyz(axis) << rt.Constant(np.eye(3)[axis])
-        ns.uvw(axis) << rt.UVW(ns.radec_0, ns.xyz(axis), ns.zero)
-    ns.all << rt.Composer(*(ns.uvw(axis) for axis in range(3)), dims=[0])
-    found = Forest(ns).evaluate(ns.all, Cells(np.asarray(time_s, dtype=float), time_width_s=0.0))[..., 0]
-    return np.broadcast_to(found, (3, 3, len(time_s)))
 
 
 @checked

@@ -37,9 +37,11 @@ def warn_of_directions(summary: dict, field_ids: Collection[int], given: Sequenc
 
 
 def _warn_of_given_centre(summary: dict, field_ids: Collection[int], given: Sequence[float]) -> None:
+    from rimetree.directions import angles_from
+
     for direction in summary["uvw"]["directions"]:
         residual, names = direction["residual"], {field["id"]: field["name"] for field in summary["fields"]}
-        (off,) = angles_from(given, [[direction["ra_rad"], direction["dec_rad"]]])
+        off = angles_from(given, (direction["ra_rad"], direction["dec_rad"]))
         if direction["field_id"] in field_ids and residual < _FITS and off > max(5 * residual, _OFF_RAD):
             which = f"field {direction['field_id']} ({names[direction['field_id']]})"
             log(f"warning: the UVW of {which} are for a direction {math.degrees(off):.3g} deg from --phase-centre")
@@ -51,12 +53,3 @@ def _centre_to_give(summary: dict, warning: dict) -> str:
             ra, dec = (math.degrees(direction[name]) for name in ("ra_rad", "dec_rad"))
             return f": give --phase-centre (about {ra:.4f} {dec:.4f} deg)"
     return ": give --phase-centre if they do"
-
-
-def angles_from(centre: Sequence[float], radec):
-    """[source] of directions [source, 2] (right ascension, declination), all in radians."""
-    import numpy as np
-
-    ra, dec = np.transpose(radec)
-    cosine = np.sin(dec) * math.sin(centre[1]) + np.cos(dec) * math.cos(centre[1]) * np.cos(ra - centre[0])
-    return np.arccos(np.clip(cosine, -1, 1))

@@ -11,7 +11,6 @@ import click
 from ..errors import Failed
 from ..output import log
 from .beams import beam_options, warn_of_patterns
-from .centre import angles_from
 from .fields import chosen_fields
 from .names import NAMES
 from .quantities import Count
@@ -171,6 +170,8 @@ def read_sky(file: str, file_format: str | None, skip_unsupported: bool, patches
 
 def warn_of_sky(sky, groups, phase_centre) -> None:
     """Which sources of a model are where no telescope of this kind sees them, and where its beam is not known."""
+    from rimetree.directions import angles_from
+
     warn_of_patterns(sky, groups)
     for group in {group.field_id: group for group in groups}.values():
         far = [
