@@ -194,7 +194,15 @@ def calls(tmp_path_factory):
         ),
         "Beam": (
             rt.Beam,
-            {"profile": "airy", "width_rad": 0.01, "ref_freq_hz": 1e9, "blockage": 0.1, "pointing_rad": (0.3, -0.5)},
+            {
+                "profile": "airy",
+                "width_rad": 0.01,
+                "ref_freq_hz": 1e9,
+                "blockage": 0.1,
+                "pointing_rad": None,
+                "azel_rad": (0.3, 0.5),
+                "site_m": (5109270.0, 2006780.0, -3239050.0),
+            },
         ),
         "Beam.of_dish": (rt.Beam.of_dish, {"diameter_m": 12.0, "blockage_m": 1.0, "pointing_rad": (0.3, -0.5)}),
         "sky.SkyModel.select": (model.select, {"where": bool, "names": ["a"], "patches": [], "min_flux_jy": 0.1}),

@@ -19,11 +19,14 @@ from .writing.scope import NodeScope
 
 
 def stokes_at(
-    sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float] | None = None
+    sky: SkyModel,
+    frequency_hz: Sequence[float],
+    phase_centre_rad: Sequence[float] | None = None,
+    time_s: Sequence[float] | None = None,
 ) -> NDArray[np.float64]:
     """[source,4,freq] Stokes parameters (Jy) of a sky model at frequencies, by the `Spectrum` node; as its beam, if it
-    has one, lets through around a phase centre (mean over pairs of antennas where beams differ); without one as they
-    are."""
+    has one, lets through around a phase centre (mean over times, and over pairs of antennas where beams differ);
+    without a phase centre as they are. Raises `Error` where a beam varies in time, and no times are given."""
     if phase_centre_rad is None:
         sky, phase_centre_rad = sky.seen_through(None), (0.0, 0.0)
     ns = NodeScope()
@@ -32,15 +35,18 @@ def stokes_at(
     cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0])
     found = Forest(ns).evaluate(ns["stokes" if "stokes" in written else "stokes_0"], cells)[:, :, 0]
     if sky.beam is not None:
-        found = found * mean_power(voltages_at(sky, frequency_hz, phase_centre_rad))[:, None]
+        found = found * mean_power(voltages_at(sky, frequency_hz, phase_centre_rad, time_s))[:, None]
     return np.broadcast_to(found, (*found.shape[:2], len(frequency_hz)))
 
 
 def stokes_i_at(
-    sky: SkyModel, frequency_hz: float, phase_centre_rad: Sequence[float] | None = None
+    sky: SkyModel,
+    frequency_hz: float,
+    phase_centre_rad: Sequence[float] | None = None,
+    time_s: Sequence[float] | None = None,
 ) -> NDArray[np.float64]:
     """[source] Stokes I (Jy) of a sky model at a frequency, as `stokes_at`."""
-    return stokes_at(sky, [frequency_hz], phase_centre_rad)[:, 0, 0]
+    return stokes_at(sky, [frequency_hz], phase_centre_rad, time_s)[:, 0, 0]
 
 
 def flux_text(sky: SkyModel, groups: Sequence) -> str:
@@ -51,23 +57,32 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
     text = f"{stokes_i_at(sky, middle_hz).sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
     if sky.beam is None:
         return text
-    centres = {group.field_id: group.phase_centre_rad for group in groups}
-    seen = [f"{stokes_i_at(sky, middle_hz, centre).sum():.6g}" for centre in centres.values()]
+    fields = {group.field_id: group for group in groups}.values()
+    seen = [f"{stokes_i_at(sky, middle_hz, g.phase_centre_rad, g.some_times_s).sum():.6g}" for g in fields]
     return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through {beams_text(sky.beam)}"
 
 
-def voltages_at(sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float]) -> NDArray[np.float64]:
+def voltages_at(
+    sky: SkyModel,
+    frequency_hz: Sequence[float],
+    phase_centre_rad: Sequence[float],
+    time_s: Sequence[float] | None = None,
+) -> NDArray[np.float64]:
     """[antenna,source,freq] what the beams of antennas leave of the amplitude of a sky model's sources;
     [1,source,freq] where one beam is that of all. As `beams.voltages`."""
     kinds, of_antenna = kinds_of(sky.beam)
-    return voltages(kinds, sky.radec_rad, phase_centre_rad, frequency_hz)[of_antenna or [0]]
+    return voltages(kinds, sky.radec_rad, phase_centre_rad, frequency_hz, time_s)[of_antenna or [0]]
 
 
-def stokes_through_patterns(
-    sky: SkyModel, frequency_hz: Sequence[float], phase_centre_rad: Sequence[float], feed: str
+def stokes_through_matrices(
+    sky: SkyModel,
+    frequency_hz: Sequence[float],
+    phase_centre_rad: Sequence[float],
+    feed: str,
+    time_s: Sequence[float],
 ) -> NDArray[np.float64] | None:
-    """[any,4] Stokes parameters of all sources as beams that are matrices leave them, at frequencies and, where beams
-    turn, through a day; None if no antenna has such a beam."""
+    """[any,4] Stokes parameters of all sources as beams that are matrices leave them, at frequencies and times; None if
+    no antenna has such a beam."""
     kinds = [] if sky.beam is None else kinds_of(sky.beam)[0]
     found = []
     for kind in kinds:
@@ -75,8 +90,8 @@ def stokes_through_patterns(
             continue
         ns = NodeScope()
         seen = sky_nodes(ns, sky.seen_through(kind), phase_centre_rad, feed=feed)
-        day = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=5e9 + 10800.0 * np.arange(8), time_width_s=1.0)
-        xx, xy, _, yy = np.moveaxis(Forest(ns).evaluate(seen.brightness, day), 0, -1).reshape(4, -1)
+        cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=time_s, time_width_s=1.0)
+        xx, xy, _, yy = np.moveaxis(Forest(ns).evaluate(seen.brightness, cells), 0, -1).reshape(4, -1)
         one, other, third = (xx - yy).real / 2, xy.real, xy.imag
         rest = (one, other, third) if feed == "linear" else (other, third, one)
         found.append(np.stack([(xx + yy).real / 2, *rest], axis=1))

@@ -155,17 +155,62 @@ def test_nothing_is_seen_below_the_horizon():
         assert not visibilities(rt.StationBeam.of_elements([[0, 0], [3, 1]], SITE, element=element), sky).any()
 
 
-def test_reports_give_the_mean_of_a_day():
-    """Of one isotropic element all that is up; of a short dipole less."""
-    one = stokes_at(SKY.seen_through(rt.StationBeam.of_elements([[0, 0]], SITE)), FREQUENCY_HZ, CENTRE)
+def test_reports_give_the_mean_of_the_times():
+    """Of one isotropic element all; of pairs of dipoles the power of unpolarised sources."""
     whole = stokes_at(SKY, FREQUENCY_HZ)
-    assert (np.abs(one) <= np.abs(whole)).all() and (np.abs(one) > 0.8 * np.abs(whole)).all()
-    dipole = stokes_at(
-        SKY.seen_through(rt.StationBeam.of_elements([[0, 0]], SITE, element="short")), FREQUENCY_HZ, CENTRE
-    )
-    assert (np.abs(dipole) < 0.8 * np.abs(whole)).all() and dipole.any()
-    never_up = rt.StationBeam.of_elements([[0, 0]], SITE, pointing_rad=(0.0, 1.5))
-    assert not stokes_at(SKY.seen_through(never_up), FREQUENCY_HZ, CENTRE).any()
+    isotropic = SKY.seen_through(rt.StationBeam.of_elements([[0, 0]], SITE))
+    np.testing.assert_allclose(stokes_at(isotropic, FREQUENCY_HZ, CENTRE, TIMES), whole, rtol=1e-12)
+    tile = rt.StationBeam.mwa_tile(SITE)
+    power = 0.5 * np.einsum("sijtf,sijtf->stf", jones_of(tile), np.conj(jones_of(tile))).real.mean(axis=1)
+    found = stokes_at(SKY.seen_through(tile), FREQUENCY_HZ, CENTRE, TIMES)
+    np.testing.assert_allclose(found, whole * power[:, None], rtol=1e-12)
+
+
+def centre_at(time_s):
+    """Azimuth and elevation of the centre."""
+    ns = rt.NodeScope()
+    ns.there << rt.azimuth_elevation(CENTRE, SITE)
+    return tuple(rt.Forest(ns).evaluate(ns.there, rt.Cells(time_s=[time_s]))[:, 0, 0].tolist())
+
+
+@pytest.mark.parametrize(
+    "beam",
+    [
+        rt.Beam.of_dish(6.0),
+        rt.StationBeam.of_elements(RNG.normal(scale=6.0, size=(12, 3)), SITE, element="short"),
+        rt.StationBeam.of_elements([[0, 0], [5, 2]], SITE, tile_elements_m=[[0, 1], [1, 0.5], [0.3, 2]]),
+    ],
+    ids=["dish", "dipoles", "tiles"],
+)
+def test_beams_that_stand_are_those_that_follow_at_the_time_when_they_meet(beam):
+    for t, other in ((0, 1), (1, 0)):
+        standing = visibilities(beam.standing_at(centre_at(TIMES[t]), SITE))
+        np.testing.assert_allclose(standing[:, :, t], visibilities(beam)[:, :, t], atol=1e-10)
+        assert np.abs(standing[:, :, other] - visibilities(beam)[:, :, other]).max() > 0.05
+    assert " at azimuth " in str(beam.standing_at((0.1, 1.0), SITE))
+    assert beam.standing_at((0.1, 1.0), SITE).pointed_at(CENTRE) == beam.pointed_at(CENTRE)
+
+
+def test_a_beam_at_the_zenith_sees_alike_all_around():
+    """Of a ring of sources, and none of its own azimuth is preferred."""
+    from rimetree.beams import drift_frame
+
+    for azimuth in (0.0, 1.3):
+        frame = drift_frame((azimuth, np.pi / 2))
+        np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-15)
+        np.testing.assert_allclose(frame[2], [0, 0, 1], atol=1e-15)
+        assert np.linalg.det(frame) == pytest.approx(1)
+
+
+def test_what_cannot_stand_is_refused():
+    for how, said in (
+        ({"azel_rad": (0.0, 1.0)}, "a dish that stands has azel_rad and site_m"),
+        ({"azel_rad": (0.0, 2.0), "site_m": tuple(SITE)}, "an elevation of 0 to 90 deg"),
+        ({"azel_rad": (0.0, 1.0), "site_m": (0.0, 0.0, 1.0)}, "no place on the Earth"),
+        ({"azel_rad": (0.0, 1.0), "site_m": tuple(SITE), "pointing_rad": CENTRE}, "not both"),
+    ):
+        with pytest.raises(rt.Error, match=said):
+            replace(rt.Beam.of_dish(6.0), **how)
 
 
 def test_layouts_are_read(tmp_path):

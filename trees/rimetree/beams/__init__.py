@@ -15,7 +15,7 @@ from .dish import Beam
 from .lofar import lofar_beams
 from .oskar import oskar_layouts
 from .pattern import BeamPattern
-from .place import Place
+from .place import Place, drift_frame
 from .station import StationBeam, read_layout
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Place",
     "StationBeam",
     "beams_text",
+    "drift_frame",
     "jones_nodes",
     "kinds_of",
     "lofar_beams",

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from .. import nodes as rt
 from .._core import Error
+from ..evaluation.cells import Cells
+from ..forest import Forest
 from ..writing.scope import NodeScope, NodeStub
 from .dish import Beam
 from .pattern import BeamPattern
@@ -54,10 +56,21 @@ def voltages(
     radec_rad: NDArray[np.float64],
     phase_centre_rad: Sequence[float],
     frequency_hz: Sequence[float],
+    time_s: Sequence[float] | None = None,
 ) -> NDArray[np.float64]:
-    """[beam,source,freq] what is left of the amplitude of signals: of beams that are not real the root of what is left
-    of the power of unpolarised sources; where they turn on the sky, of its mean (`mean_power` of each kind)."""
-    return np.sqrt(np.stack([beam.mean_power(radec_rad, phase_centre_rad, frequency_hz) for beam in beams]))
+    """[beam,source,freq] what is left of the amplitude of signals: the root of what is left of the power of unpolarised
+    sources, mean over times. Raises `Error` where a beam varies in time, and no times are given."""
+    if time_s is None and any(beam.varies_in_time for beam in beams):
+        raise Error("beams that move on the sky are asked for without the times")
+    cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0] if time_s is None else time_s, time_width_s=1.0)
+    found = []
+    for beam in beams:
+        ns = NodeScope()
+        jones_nodes(ns, [beam], Place.of(ns, radec_rad, phase_centre_rad))
+        power = np.abs(Forest(ns).evaluate(ns.voltage(0), cells)) ** 2
+        power = power.mean(axis=-2) if beam.is_scalar else 0.5 * power.sum(axis=(1, 2)).mean(axis=-2)
+        found.append(np.broadcast_to(power, (len(radec_rad), len(frequency_hz))))
+    return np.sqrt(np.stack(found))
 
 
 def mean_power(voltage: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .. import nodes as rt
 from .._core import SPEED_OF_LIGHT_M_S, Error
 from ..arguments import check_fields, checked
+from ..observing.mounts import horizon, require_place
 from ..writing.scope import NodeDef, NodeScope
-from .place import Place, power_of
+from .place import Place, drifting, horizon_nodes, pointing_text, require_pointings
 
 PROFILES = rt.choices_of("DishBeam", "profile")
 _AIRY_WIDTH = 1.0289939699621881  # full width at half maximum of (2 J_1(x)/x)^2, in wavelengths over diameter
@@ -32,7 +30,9 @@ class Beam:
         as 1/frequency
     ref_freq_hz : the reference frequency
     blockage : of airy: diameter of what shadows the middle of the dish, as a part of the dish's
-    pointing_rad : (ra, dec) that all dishes follow, in the frame of the sky's positions; None: the phase centre
+    pointing_rad : (ra, dec) that the dish follows, in the frame of the sky's positions; None: the phase centre
+    azel_rad, site_m : of a dish that stands, where it points, azimuth (from north through east) and elevation, and
+        where it is (ITRF): the sky drifts through its beam
 
     Raises `Error` for what is no beam.
     """
@@ -42,6 +42,8 @@ class Beam:
     ref_freq_hz: float
     blockage: float = 0.0
     pointing_rad: tuple[float, float] | None = None
+    azel_rad: tuple[float, float] | None = None
+    site_m: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -55,6 +57,11 @@ class Beam:
             raise Error(f"blockage is a part of the dish's diameter, from 0 to below 1, not {self.blockage}")
         if self.blockage and self.profile != "airy":
             raise Error(f"blockage goes with the profile airy, not {self.profile}")
+        require_pointings("beam", radec_rad=self.pointing_rad, azel_rad=self.azel_rad)
+        if (self.azel_rad is None) != (self.site_m is None):
+            raise Error("a dish that stands has azel_rad and site_m, others neither")
+        if self.site_m is not None:
+            require_place("site_m", self.site_m)
 
     @classmethod
     @checked
@@ -85,28 +92,29 @@ class Beam:
             lmn, self.width_rad, profile=self.profile, ref_freq_hz=self.ref_freq_hz, blockage=self.blockage
         )
 
+    @property
+    def varies_in_time(self) -> bool:
+        return self.azel_rad is not None
+
     def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
-        """[S], real."""
-        return self.voltage(place.lmn)
+        """[S], real. Writes nodes of the k-th beam of a scope."""
+        if self.azel_rad is None:
+            return self.voltage(place.lmn)
+        ns.horizon(k) << horizon_nodes(place.centre, horizon(self.site_m))
+        return self.voltage(drifting(ns, k, place, ns.horizon(k), self.azel_rad))
 
     def pointed_at(self, radec_rad: tuple[float, float]) -> Beam:
-        """The same, towards another place."""
-        return replace(self, pointing_rad=radec_rad)
+        """The same, towards another place of the sky."""
+        return replace(self, pointing_rad=radec_rad, azel_rad=None, site_m=None)
 
-    def mean_power(
-        self, radec_rad: NDArray[np.float64], centre_rad: Sequence[float], frequency_hz: Sequence[float]
-    ) -> NDArray[np.float64]:
-        """[source,freq] what is left of the power."""
-        ns = NodeScope()
-        ns.power << rt.Sqr(self.voltage(Place.of(ns, radec_rad, self.pointing_rad or centre_rad).lmn))
-        return power_of(ns, frequency_hz, len(radec_rad))
+    def standing_at(self, azel_rad: tuple[float, float], site_m: Sequence[float]) -> Beam:
+        """The same of a dish that stands there and points to this azimuth and elevation."""
+        return replace(self, pointing_rad=None, azel_rad=azel_rad, site_m=tuple(site_m))
 
     def __str__(self) -> str:
         """As a report says it: "gaussian beam of 41.6 arcmin at 1400 MHz" """
         blocked = f", {self.blockage:.3g} of its diameter shadowed" if self.blockage else ""
-        pointing = ""
-        if self.pointing_rad is not None:
-            pointing = " towards {:.7g} {:.7g} deg".format(*map(math.degrees, self.pointing_rad))
+        pointing = pointing_text(self.pointing_rad, self.azel_rad)
         if self.profile == "airy":
             diameter_m = _AIRY_WIDTH / self.width_rad * SPEED_OF_LIGHT_M_S / self.ref_freq_hz
             return f"airy beam of a dish of {diameter_m:.4g} m{blocked}{pointing}"

@@ -24,16 +24,15 @@ from numpy.typing import NDArray
 from .. import nodes as rt
 from .._core import Error
 from ..arguments import check_fields, checked
-from ..observing.mounts import feed_rotation, parallactic_angle
+from ..observing.mounts import feed_rotation, parallactic_angle, require_place
 from ..writing.scope import NodeDef, NodeScope
-from .place import Place, power_of
+from .place import Place, pointing_text, require_pointings
 
 _ELEMENTS = {"linear": ("xx", "xy", "yx", "yy"), "circular": ("rr", "rl", "lr", "ll")}
 _AXES = {"X": "l", "L": "l", "Y": "m", "M": "m", "FREQ": "frequency"}
 _TO_RADIANS = {"deg": math.pi / 180, "rad": 1.0}
 #: To where directions behind the dish are moved, times their distance from its horizon: beyond any grid.
 _BEYOND = 1e6
-_ANGLES = 8  # of a pattern that turns: position angles whose mean a report goes by
 _TO_HZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 
 
@@ -83,10 +82,9 @@ class BeamPattern:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name, count in (("pointing_rad", 2), ("site_m", 3)):
-            given = getattr(self, name)
-            if given is not None and not (len(given) == count and all(map(math.isfinite, given))):
-                raise Error(f"{name} of a pattern must be {count} numbers, not {given}")
+        require_pointings("pattern", radec_rad=self.pointing_rad, azel_rad=None)
+        if self.site_m is not None:
+            require_place("site_m", self.site_m)
 
     @classmethod
     @checked
@@ -133,23 +131,17 @@ class BeamPattern:
         ns.feeds(k) << feed_rotation(ns.turn(k), feed=self.feed)
         return rt.MatrixMultiply(ns.feeds(k).H, ns.grid(k), ns.feeds(k))
 
+    @property
+    def varies_in_time(self) -> bool:
+        return self.site_m is not None
+
     def pointed_at(self, radec_rad: tuple[float, float]) -> BeamPattern:
-        """The same, towards another place."""
+        """The same, towards another place of the sky."""
         return replace(self, pointing_rad=radec_rad)
 
-    def mean_power(
-        self, radec_rad: NDArray[np.float64], centre_rad: Sequence[float], frequency_hz: Sequence[float]
-    ) -> NDArray[np.float64]:
-        """[source,freq] what is left of the power of unpolarised sources; where it turns, the mean over all angles."""
-        ns = NodeScope()
-        place = Place.of(ns, radec_rad, self.pointing_rad or centre_rad)
-        n_angle = 1 if self.site_m is None else _ANGLES
-        powers = []
-        for k in range(n_angle):
-            ns.grid(k) << self._turned(place.lmn, rt.Constant(2 * math.pi * k / n_angle), place.n_source)
-            powers.append(sum(rt.Sqr(rt.Abs(ns.grid(k)[:, i, j])) for i in range(2) for j in range(2)))
-        ns.power << sum(powers[1:], powers[0]) * (0.5 / n_angle)
-        return power_of(ns, frequency_hz, place.n_source)
+    def standing_at(self, azel_rad: tuple[float, float], site_m: Sequence[float]) -> BeamPattern:
+        """Raises `Error`."""
+        raise Error("patterns from files are those of dishes that follow the sky, not of ones that stand")
 
     def _turned(self, lmn, angle, n_source: int) -> NodeDef:
         l, m, cosine, sine = lmn[:, 0], lmn[:, 1], rt.Cos(angle), rt.Sin(angle)  # noqa: E741
@@ -175,9 +167,7 @@ class BeamPattern:
 
     def __str__(self) -> str:
         """As a report says it, with the beginning of the fingerprint."""
-        pointing = ""
-        if self.pointing_rad is not None:
-            pointing = " towards {:.7g} {:.7g} deg".format(*map(math.degrees, self.pointing_rad))
+        pointing = pointing_text(self.pointing_rad, None)
         return f"pattern {os.path.basename(self.name)} ({self.fingerprint[:8]}){pointing}"
 
 

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +19,12 @@ from numpy.typing import NDArray
 from .. import nodes as rt
 from .._core import Error
 from ..arguments import check_fields, checked
-from ..evaluation.cells import Cells
-from ..forest import Forest
-from ..observing.mounts import NO_PLACE_M, horizon
-from ..writing.scope import NodeDef, NodeScope
-from .place import Place
+from ..observing.mounts import horizon, require_place
+from ..writing.scope import NodeDef, NodeScope, NodeStub
+from .place import Place, drift_frame, drifting, horizon_nodes, pointing_text, require_pointings
 
 ELEMENTS = ("isotropic", *rt.choices_of("CrossedDipoles", "length"))
 _MWA_SPACING_M, _MWA_HEIGHT_M = 1.1, 0.278
-
-#: Any day; through it a report takes the mean of what a station sees.
-_DAY_S = 5.24e9 + 1800.0 * np.arange(48)
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,8 @@ class StationBeam:
     height_m : of dipoles above a ground that reflects; 0: there is none
     x_azimuth_rad, y_azimuth_rad : where the dipoles of X and Y point, from north through east
     pointing_rad : (ra, dec) that the beam follows, in the frame of the sky's positions; None: the phase centre
-    tile_pointing_rad : the same of tiles; None: that of the station
+    azel_rad : azimuth (from north through east) and elevation of a beam that stands, through which the sky drifts
+    tile_pointing_rad : where the beams of tiles follow the sky; None: where that of the station points
     fingerprint : of the arrays below
     axes : [3,3], unit vectors (ITRF) to the station's east, north and zenith; dipoles are level, as the first two
     elements_m : [element,3] to the east, the north and the zenith, from anywhere
@@ -60,6 +57,7 @@ class StationBeam:
     x_azimuth_rad: float = math.pi / 2
     y_azimuth_rad: float = 0.0
     pointing_rad: tuple[float, float] | None = None
+    azel_rad: tuple[float, float] | None = None
     tile_pointing_rad: tuple[float, float] | None = None
     axes: NDArray[np.float64] = field(compare=False, repr=False, default_factory=lambda: np.eye(3))
     elements_m: NDArray[np.float64] = field(compare=False, repr=False, default_factory=lambda: np.zeros((1, 3)))
@@ -76,10 +74,8 @@ class StationBeam:
             raise Error(f"the height of dipoles above the ground must not be negative, not {self.height_m} m")
         if self.height_m and self.element == "isotropic":
             raise Error("a height above the ground goes with dipoles, not with isotropic elements")
-        for name in ("pointing_rad", "tile_pointing_rad"):
-            given = getattr(self, name)
-            if given is not None and not (len(given) == 2 and all(map(math.isfinite, given))):
-                raise Error(f"{name} of a station must be 2 numbers, not {given}")
+        require_pointings("station", radec_rad=self.pointing_rad, azel_rad=self.azel_rad)
+        require_pointings("tile", radec_rad=self.tile_pointing_rad, azel_rad=None)
 
     @classmethod
     @checked
@@ -117,7 +113,7 @@ class StationBeam:
             raise Error("the weights of a station's elements add up to 0")
         if (site_m is None) == (axes is None):
             raise Error("a station has a place, site_m, or axes: one of them")
-        parts["axes"] = horizon(_site(site_m)) if axes is None else np.asarray(axes, dtype=float)
+        parts["axes"] = horizon(require_place("site_m", site_m)) if axes is None else np.asarray(axes, dtype=float)
         if parts["axes"].shape != (3, 3) or not np.allclose(parts["axes"] @ parts["axes"].T, np.eye(3), atol=1e-3):
             raise Error("axes of a station must be three unit vectors, at right angles")
         digest = hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts.values())).hexdigest()
@@ -156,15 +152,12 @@ class StationBeam:
         """Whether it does the same to all polarisations."""
         return self.element == "isotropic" and bool((self.weights[0] == self.weights[1]).all())
 
+    varies_in_time: ClassVar[bool] = True
+
     def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
         """[S], or [S,2,2] where it is not scalar. Writes nodes of the k-th beam of a scope."""
-        zenith = ns.horizon(k) << self._horizon(place.centre)
-        tiles = self._tiles(ns, k, place, zenith)
-        rows = self.weights if self.differs_by_feed else self.weights[:1]
-        factors = []
-        for row, weights in enumerate(rows):
-            factor = rt.ArrayFactor(place.lmn, zenith, self.elements_m, weights / weights.sum())
-            factors.append(ns.array_factor(k, row) << (factor if tiles is None else factor * tiles))
+        ns.horizon(k) << horizon_nodes(place.centre, self.axes)
+        factors = self._array_factors(ns, k, place)
         if self.is_scalar:
             return rt.MatrixMultiply(factors[0], 1.0)
         dipoles = place.unit()
@@ -172,7 +165,7 @@ class StationBeam:
             dipoles = ns.dipoles(k) << rt.CrossedDipoles(
                 place.lmn,
                 place.centre,
-                zenith,
+                ns.horizon(k),
                 x_azimuth_rad=self.x_azimuth_rad,
                 y_azimuth_rad=self.y_azimuth_rad,
                 length=self.element,
@@ -184,54 +177,40 @@ class StationBeam:
         return rt.MatrixMultiply(factors[0], x_only, dipoles) + rt.MatrixMultiply(factors[1], y_only, dipoles)
 
     def pointed_at(self, radec_rad: tuple[float, float]) -> StationBeam:
-        """The same, towards another place, tiles and all."""
-        return replace(self, pointing_rad=radec_rad, tile_pointing_rad=None)
+        """The same, towards another place of the sky, tiles and all."""
+        return replace(self, pointing_rad=radec_rad, azel_rad=None, tile_pointing_rad=None)
 
-    def mean_power(
-        self, radec_rad: NDArray[np.float64], centre_rad: Sequence[float], frequency_hz: Sequence[float]
-    ) -> NDArray[np.float64]:
-        """[source,freq] what is left of the power of unpolarised sources: mean over the times of a day at which the
-        beam points above the horizon; 0 where it never does."""
-        ns = NodeScope()
-        place = Place.of(ns, radec_rad, self.pointing_rad or centre_rad)
-        jones = ns.voltage << self.jones(ns, 0, place)
-        forest = Forest(ns)
+    def standing_at(self, azel_rad: tuple[float, float], site_m: Sequence[float] | None = None) -> StationBeam:
+        """The same with a beam that stands at this azimuth and elevation, tiles and all."""
+        return replace(self, pointing_rad=None, azel_rad=azel_rad, tile_pointing_rad=None)
 
-        def cells(time_s):
-            return Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=time_s, time_width_s=1.0)
+    def _array_factors(self, ns: NodeScope, k: int, place: Place) -> list[NodeStub]:
+        """[S] of X and of Y, or of both where elements count for both alike."""
+        lmn, zenith = place.lmn, ns.horizon(k)
+        if self.azel_rad is not None:
+            lmn, zenith = drifting(ns, k, place, zenith, self.azel_rad), rt.Constant(drift_frame(self.azel_rad).T)
+        tiles = self._tiles(ns, k, place, lmn, zenith)
+        alike = bool((self.weights[0] == self.weights[1]).all())
+        factors = []
+        for row, weights in enumerate(self.weights[:1] if alike else self.weights):
+            factor = rt.ArrayFactor(lmn, zenith, self.elements_m, weights / weights.sum())
+            factors.append(ns.array_factor(k, row) << (factor if tiles is None else factor * tiles))
+        return factors
 
-        up = forest.evaluate(ns.horizon(0), cells(_DAY_S))[2, 2, :, 0] > 0
-        if not up.any():
-            return np.zeros((len(radec_rad), len(frequency_hz)))
-        power = np.abs(forest.evaluate(jones, cells(_DAY_S[up]))) ** 2
-        mean = power.mean(axis=-2) if self.is_scalar else 0.5 * power.sum(axis=(1, 2)).mean(axis=-2)
-        return np.broadcast_to(mean, (len(radec_rad), len(frequency_hz)))
-
-    @property
-    def differs_by_feed(self) -> bool:
-        """Whether elements count differently for X and for Y."""
-        return bool((self.weights[0] != self.weights[1]).any())
-
-    def _horizon(self, centre) -> NodeDef:
-        return rt.Composer(*(rt.UVW(centre, axis, np.zeros(3)) for axis in self.axes), dims=[3, 3])
-
-    def _tiles(self, ns: NodeScope, k: int, place: Place, zenith) -> NodeDef | None:
-        """What the beamformers of tiles leave; None where elements are not tiles."""
+    def _tiles(self, ns: NodeScope, k: int, place: Place, lmn, zenith) -> NodeStub | None:
+        """[S]: what the beamformers of tiles leave; None where elements are not tiles."""
         if not len(self.tile_elements_m):
             return None
-        lmn = place.lmn
         if self.tile_pointing_rad is not None:
             centre = rt.Constant(self.tile_pointing_rad)
             lmn = ns.tile_lmn(k) << rt.LMN(place.radec, centre)
-            zenith = ns.tile_horizon(k) << self._horizon(centre)
+            zenith = ns.tile_horizon(k) << horizon_nodes(centre, self.axes)
         return ns.tile_factor(k) << rt.ArrayFactor(lmn, zenith, self.tile_elements_m)
 
     @property
     def description(self) -> str:
         """What stations have in common whose elements are at other places."""
-        pointing = ""
-        if self.pointing_rad is not None:
-            pointing = " towards {:.7g} {:.7g} deg".format(*map(math.degrees, self.pointing_rad))
+        pointing = pointing_text(self.pointing_rad, self.azel_rad)
         tiles = f"tiles of {len(self.tile_elements_m)} " if len(self.tile_elements_m) else ""
         kind = "isotropic elements" if self.element == "isotropic" else f"{self.element} dipoles"
         height = f" {self.height_m:.4g} m above the ground" if self.height_m else ""
@@ -271,10 +250,3 @@ def _places(given: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     if places.ndim != 2 or places.shape[1] not in (2, 3) or not len(places) or not np.isfinite(places).all():
         raise Error(f"{name} must be [element,3] or [element,2] finite numbers, not an array of shape {places.shape}")
     return np.pad(places, ((0, 0), (0, 3 - places.shape[1])))
-
-
-def _site(given: Sequence[float]) -> NDArray[np.float64]:
-    place = np.asarray(given, dtype=float)
-    if place.shape != (3,) or not np.linalg.norm(place) > NO_PLACE_M:
-        raise Error(f"site_m of a station is {place.tolist()}, which is no place on the Earth")
-    return place

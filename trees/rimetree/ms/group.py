@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 from .._core import Error
 from ..arguments import checked
 from ..directions import angles_from
-from .reading import CORRELATION_NUMBERS, OpenSet, Tiles, baselines, feed_of, inspect, sample_coordinates, slot_scans
+from .reading import (
+    CORRELATION_NUMBERS,
+    OpenSet,
+    Tiles,
+    baselines,
+    feed_of,
+    inspect,
+    sample_coordinates,
+    slot_scans,
+    without_averaging,
+)
 from .run import direction, run_options
 from .selection import NothingSelectedError, Selection, times_text
 
@@ -70,6 +80,12 @@ class MsGroup:
     def antennas(self) -> list[int]:
         """Numbers of the antennas of `baselines`, ascending."""
         return sorted({antenna for pair in self.baselines for antenna in pair})
+
+    @functools.cached_property
+    def some_times_s(self) -> NDArray[np.float64]:
+        """Times of at most 16 of its slots, spread evenly over them."""
+        slots = sorted({time_s for time_s, _ in slot_scans(self.path, **without_averaging(self.selection))})
+        return np.array(slots)[np.unique(np.linspace(0, len(slots) - 1, min(16, len(slots))).round().astype(int))]
 
     def slot_bytes(self, n_column: int = 1) -> int:
         """What a time slot takes as it is read: so many columns of visibilities, their weights and flags."""

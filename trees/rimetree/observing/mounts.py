@@ -42,7 +42,7 @@ def parallactic_angle(radec_rad: NodeStub | NodeDef | Sequence[float], xyz_m: Se
     alt-azimuth mounts turn on the sky (`feed_rotation`). The zenith is the geodetic one; refraction, aberration and
     UT1 - UTC are left out, which is up to 2e-4 rad, and more next to the zenith.
     """
-    zenith = _horizon_at(xyz_m, "parallactic_angle")[2]
+    zenith = horizon(require_place("parallactic_angle: xyz_m", xyz_m))[2]
     to_zenith = _along(radec_rad, zenith)
     return rt.Atan2(to_zenith[0], to_zenith[1])
 
@@ -53,7 +53,8 @@ def azimuth_elevation(radec_rad: NodeStub | NodeDef | Sequence[float], xyz_m: Se
 
     Arguments, and what is left out, as for `parallactic_angle`.
     """
-    to_east, to_north, up = (_along(radec_rad, axis)[2] for axis in _horizon_at(xyz_m, "azimuth_elevation"))
+    axes = horizon(require_place("azimuth_elevation: xyz_m", xyz_m))
+    to_east, to_north, up = (_along(radec_rad, axis)[2] for axis in axes)
     level = rt.Sqrt(rt.Sqr(to_east) + rt.Sqr(to_north))
     return rt.Composer(rt.Atan2(to_east, to_north), rt.Atan2(up, level))
 
@@ -76,10 +77,11 @@ def _along(radec_rad, itrf: NDArray[np.float64]) -> NodeDef:
     return rt.UVW(radec_rad, itrf, np.zeros(3))
 
 
-def _horizon_at(xyz_m, function: str) -> NDArray[np.float64]:
+def require_place(name: str, xyz_m: Sequence[float]) -> NDArray[np.float64]:
+    """[3], a position on the Earth; raises `Error` for what is none, under this name."""
     place = np.asarray(xyz_m, dtype=float)
     if place.shape != (3,):
-        raise Error(f"{function}: xyz_m must be a position [3], got an array of shape {list(place.shape)}")
-    if not np.linalg.norm(place) > NO_PLACE_M:
-        raise Error(f"{function}: xyz_m is {place.tolist()}, which is no place on the Earth")
-    return horizon(place)
+        raise Error(f"{name} must be a position [3], got an array of shape {list(place.shape)}")
+    if not NO_PLACE_M < np.linalg.norm(place) < np.inf:
+        raise Error(f"{name} is {place.tolist()}, which is no place on the Earth")
+    return place

@@ -41,6 +41,7 @@ class Image:
     scale_rad : size of a pixel (SIN projection, direction cosines)
     phase_centre_rad : (ra, dec) at pixel [size/2, size/2], in `frame`, "ICRS" or "J2000"
     frequency_hz, bandwidth_hz : mean frequency and width of what was imaged
+    times_s : some of its times, spread evenly
     beam : see `Beam`; None where no such lobe fits (few baselines)
     n_visibility : number of unflagged visibilities of Stokes I
     path, column, field_name : where it comes from
@@ -52,6 +53,7 @@ class Image:
     phase_centre_rad: tuple[float, float]
     frequency_hz: float
     bandwidth_hz: float
+    times_s: NDArray[np.float64]
     beam: Beam | None
     n_visibility: int
     path: str
@@ -147,6 +149,7 @@ def dirty_image(
         phase_centre_rad=phase_centre_rad or group.phase_centre_rad,
         frequency_hz=extent.frequency_hz,
         bandwidth_hz=extent.high_hz - extent.low_hz,
+        times_s=group.some_times_s,
         beam=_fit_beam(response.T / total, scale_rad),
         n_visibility=extent.count,
         path=os.fspath(path),

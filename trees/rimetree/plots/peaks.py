@@ -43,7 +43,7 @@ class Peak:
 def compare_peaks(image: Image, sky: SkyModel, brightest: int | None = None) -> list[Peak]:
     """One `Peak` per source of the model, in its order; of so many sources that are the brightest, if `brightest` is
     given."""
-    fluxes = stokes_i_at(sky, image.frequency_hz, image.phase_centre_rad)
+    fluxes = stokes_i_at(sky, image.frequency_hz, image.phase_centre_rad, image.times_s)
     places = image.pixels(sky.radec_rad)
     beam_pixels = 3.0 if image.beam is None else image.beam.major_rad / image.scale_rad
     chosen = np.sort(np.argsort(-np.abs(fluxes), kind="stable")[:brightest])

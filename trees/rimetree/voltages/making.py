@@ -209,8 +209,10 @@ def _received(
     the voltages that they leave [antenna,source,freq]."""
     if not len(sky):
         return np.zeros((0, 4, len(frequency_hz))), None
-    if sky.beam is not None and not all(beam.is_real for beam in kinds_of(sky.beam)[0]):
-        raise Error("voltages are made through beams of dishes, not through patterns from files or stations")
+    if sky.beam is not None and not all(beam.is_real and not beam.varies_in_time for beam in kinds_of(sky.beam)[0]):
+        raise Error(
+            "voltages are made through beams of dishes that follow the sky, not through patterns from files or stations"
+        )
     if sky.beam is None or not kinds_of(sky.beam)[1]:
         return stokes_at(sky, frequency_hz, centre_rad), None
     beams = voltages_at(sky, frequency_hz, centre_rad)

@@ -14,7 +14,7 @@ from ...arguments import check_fields, checked
 from ...beams import beams_text, require_pointing
 from ...ms import CORRELATION_NAMES, MsGroup, sample_tiles, without_averaging
 from ...sky import SkyModel
-from ...sky_fluxes import stokes_i_at, stokes_through_patterns
+from ...sky_fluxes import stokes_i_at, stokes_through_matrices
 from ..errors import CalibrationError
 from ..solutions.choosing import SEEN
 from ..solutions.solutions import Solutions
@@ -57,7 +57,7 @@ class PredictedSky:
 
     def _stokes_i(self, group: MsGroup) -> list[float]:
         middle_hz = 0.5 * sum(group.frequency_hz)
-        return [float(flux) for flux in stokes_i_at(self.sky, middle_hz, group.phase_centre_rad)]
+        return [float(flux) for flux in stokes_i_at(self.sky, middle_hz, group.phase_centre_rad, group.some_times_s)]
 
     def radec_rad(self, per: str, centre_rad: Sequence[float]) -> dict[str, tuple[float, float]]:
         """{direction: (ra, dec)}."""
@@ -66,7 +66,9 @@ class PredictedSky:
     def polarisation(self, group: MsGroup, per: str | None = None, name: str = "") -> Polarisation:
         """Of the whole sky, or (`per` "patch" or "source") of a direction."""
         sky = self.sky if per is None else self._of(per, name)
-        stokes = stokes_through_patterns(sky, group.frequency_hz, group.phase_centre_rad, group.feed)
+        stokes = stokes_through_matrices(
+            sky, group.frequency_hz, group.phase_centre_rad, group.feed, group.some_times_s
+        )
         if stokes is None:
             return polarisation_of(sky, group.feed)
         small = np.abs(stokes) < _ROUNDING_OF_PATTERNS * np.abs(stokes[:, :1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options.beams import antennas_of, require_beam, through_beams
+from ..options.beams import antennas_of
 from ..options.centre import centre_option
 from ..options.data_selection import chosen_rows, rows_options
 from ..options.evaluation import evaluation_options
@@ -70,7 +70,6 @@ def command(
     keep,
     patches,
     beams,
-    pointing,
     no_correct,
     sky,
     sky_format,
@@ -116,7 +115,7 @@ def command(
     refuse_without("--subtract", subtract, "keep", "patches", "sky_format", "skip_unsupported", "no_smearing")
     if no_correct and not subtract:
         raise click.UsageError("with --no-correct and without --subtract there is nothing to do")
-    require_beam(beams, pointing, sky, phase_centre)
+    beams.require(sky, phase_centre)
     require_ms(ms)
     model = None
     if not subtract:  # without a tree, on which threads work side by side
@@ -137,7 +136,7 @@ def command(
             raise click.UsageError("--weights are those of corrected data: leave --no-correct out")
         check_weights(ms, wait)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    options["subtract"] = through_beams(model, beams, pointing, antennas_of(summary))
+    options["subtract"] = beams.through(model, antennas_of(summary))
     rows = chosen_rows(chosen, summary)
     files = [calibration.read_h5parm(file) for file in solutions]
     if from_field is not None:

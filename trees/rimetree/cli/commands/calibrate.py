@@ -8,7 +8,7 @@ import click
 
 from ...machine import size_text
 from ..errors import Failed, Interrupted, NothingUsable
-from ..options.beams import antennas_of, require_beam, through_beams
+from ..options.beams import antennas_of
 from ..options.calibration import calibration_options, order_options, solver_options
 from ..options.centre import centre_option, warn_of_directions
 from ..options.data_selection import averaging_options, channels_option, rows_options, selection_of
@@ -110,7 +110,7 @@ def command(ms, terms, out, **given):
     applies = given["apply_"] or given["subtract"]
     _check_usage(given, out, applies)
     moved = given["phase_centre"] or given["move_phase_centre"]
-    require_beam(given["beams"], given["pointing"], given["sky"], moved)
+    given["beams"].require(given["sky"], moved)
     _check_written(ms, given, applies)
     parsed = calibration.parse_terms(terms)
     summary = rt.ms.inspect(ms, scan_cells=False)
@@ -118,7 +118,7 @@ def command(ms, terms, out, **given):
     model = read_models(
         summary, **{key: given[key] for key in ("sky", "sky_format", "skip_unsupported", "model_columns", "patches")}
     )
-    model = through_beams(model, given["beams"], given["pointing"], antennas_of(summary))
+    model = given["beams"].through(model, antennas_of(summary))
     given["selection"] = selection_of(given, summary)
     if given["no_smearing"] and given["sky"] and (given["selection"].averages or given["average_loss"]):
         log("warning: averaged data are smeared, and with --no-smearing the model is not: far sources do not fit")

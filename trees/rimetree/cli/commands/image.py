@@ -7,7 +7,7 @@ import os
 
 import click
 
-from ..options.beams import antennas_of, require_beam, through_beams
+from ..options.beams import antennas_of
 from ..options.centre import centre_option, warn_of_directions
 from ..options.data_selection import channels_option, check_rows, chosen_rows, rows_options
 from ..options.evaluation import threads_option
@@ -62,7 +62,6 @@ def command(
     skip_unsupported,
     patches,
     beams,
-    pointing,
     limit,
     threads,
     phase_centre,
@@ -87,14 +86,14 @@ def command(
             raise click.BadParameter(f"{file!r} must end in .png or .fits", param_hint="--output")
     refuse_without("--sky", sky is not None, "limit", "patches", "sky_format", "skip_unsupported")
     require_ms(ms)
-    require_beam(beams, pointing, sky, phase_centre)
+    beams.require(sky, phase_centre)
     summary = rt.ms.inspect(ms, scan_cells=False)
     rows = chosen_rows(chosen, summary)
     groups = rt.ms.groups(ms, summary=summary, **rows)
     check_rows(ms, groups, rows["selection"])
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     model = None if sky is None else read_sky(sky, sky_format, skip_unsupported, patches)
-    model = through_beams(model, beams, pointing, antennas_of(summary))
+    model = beams.through(model, antennas_of(summary))
     image = plots.dirty_image(
         ms,
         column,

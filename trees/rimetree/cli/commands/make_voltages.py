@@ -8,8 +8,7 @@ import click
 import numpy as np
 
 from ..errors import Failed
-from ..options.beam_kinds import Antenna
-from ..options.beams import require_beam, through_beams
+from ..options.beams import antennas_of_telescope
 from ..options.models import read_sky, sky_options
 from ..options.quantities import DURATION, FLUX, Count, Number
 from ..options.voltages import recorded, recording_options
@@ -38,7 +37,7 @@ from ..output import log, progress
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides all random numbers.")
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 def command(
-    out, phase_centre, sky, sky_format, skip_unsupported, patches, beams, pointing, duration, noise, channels,
+    out, phase_centre, sky, sky_format, skip_unsupported, patches, beams, duration, noise, channels,
     receivers, rms, gain_scatter, phase_scatter, seed, overwrite, **given,
 ):  # fmt: skip
     """Write the voltages of a sky model, seen by a telescope, into OUT.
@@ -50,11 +49,9 @@ def command(
     from rimetree.voltages.making import Receivers, make_voltages
 
     how = recorded(**given)
-    require_beam(beams, pointing, sky)
+    beams.require(sky)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
-    named = enumerate(zip(how.array.antenna_names, how.array.dish_diameter_m.tolist(), strict=True))
-    antennas = [Antenna(name, diameter_m, number, mount=how.array.mount) for number, (name, diameter_m) in named]
-    model = through_beams(model, beams, pointing, antennas)
+    model = beams.through(model, antennas_of_telescope(how.array))
     rng = np.random.default_rng([seed, 1])
     shape = (len(how.array), 2)
     gain = (1 + gain_scatter * rng.standard_normal(shape)) * np.exp(

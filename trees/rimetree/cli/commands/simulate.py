@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options.beams import antennas_of, require_beam, through_beams
+from ..options.beams import antennas_of
 from ..options.centre import warn_of_directions
 from ..options.data_selection import chosen_groups, rows_options
 from ..options.evaluation import as_written_option, evaluation_options, verify_option
@@ -41,7 +41,6 @@ def command(
     skip_unsupported,
     patches,
     beams,
-    pointing,
     column,
     noise,
     seed,
@@ -75,11 +74,11 @@ def command(
     from ..runs.groups import memory_text, print_reports, run_groups
 
     require_ms(ms)
-    require_beam(beams, pointing, sky, phase_centre)
+    beams.require(sky, phase_centre)
     check_output(ms, column, wait)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    model = through_beams(model, beams, pointing, antennas_of(summary))
+    model = beams.through(model, antennas_of(summary))
     groups = chosen_groups(ms, chosen, summary)
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     warn_of_sky(model, groups, phase_centre)

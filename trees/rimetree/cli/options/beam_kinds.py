@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,20 +13,53 @@ from .quantities import ANGLE, FREQUENCY, LENGTH
 if TYPE_CHECKING:
     from rimetree.beams import AnyBeam
 
+#: Where no antenna is further from the middle of the array they have one horizon: it differs by half an arcminute.
+_COMPACT_M = 1000.0
+
 
 @dataclass(frozen=True)
 class Antenna:
-    """One of a set or telescope. `number`: among them; `used`: whether there are data of it; `position_m`, `middle_m`:
-    where it, and the middle of the array, are (ITRF); `mount`: as in the ANTENNA table; `ms`: the set."""
+    """One of a set or telescope.
+
+    `number`: among them; `used`: whether there are data of it; `middle_m`: where the middle of the array is (ITRF);
+    `horizon_m`: whose horizon it has, which is where it is, or the middle of a compact array; None: not known; `mount`:
+    as in the ANTENNA table; `ms`: the set."""
 
     name: str
     diameter_m: float
     number: int = 0
     used: bool = True
-    position_m: tuple[float, ...] | None = None
     middle_m: tuple[float, ...] | None = None
+    horizon_m: tuple[float, ...] | None = None
     mount: str = ""
     ms: str = ""
+
+
+def placed(antennas: Sequence[Antenna], positions_m: Sequence[Sequence[float]]) -> list[Antenna]:
+    """Antennas of an array that are at these positions (ITRF), of which some may be no place. The array is those that
+    there are data of."""
+    import numpy as np
+
+    from rimetree.observing.mounts import NO_PLACE_M
+
+    xyz_m = np.asarray(positions_m, dtype=float).reshape(-1, 3)
+    known = np.linalg.norm(xyz_m, axis=1) > NO_PLACE_M
+    used = known & [antenna.used for antenna in antennas]
+    if not used.any():
+        return list(antennas)
+    middle_m = xyz_m[used].mean(axis=0)
+    is_compact = (np.linalg.norm(xyz_m[used] - middle_m, axis=1) < _COMPACT_M).all()
+    return [
+        replace(antenna, middle_m=tuple(middle_m.tolist()), horizon_m=tuple(own.tolist()) if any_place else None)
+        for antenna, own, any_place in zip(antennas, np.where(is_compact, middle_m, xyz_m), known, strict=True)
+    ]
+
+
+def place_of(antenna: Antenna) -> tuple[float, ...]:
+    """`horizon_m`; raises `Failed` where it is not known."""
+    if antenna.horizon_m is None:
+        raise Failed(f"--beam: it is not known where antenna {antenna.name} is")
+    return antenna.horizon_m
 
 
 #: Gives an antenna its beam. Raises `Failed` where it cannot have such a one.
@@ -110,16 +143,16 @@ def _station(kind: str, path: str, element: str = "isotropic", height: str | Non
         if len(layouts) > 1 and antenna.number >= len(layouts):
             raise Failed(f"--beam: there are {len(layouts)} stations in {path}, none for antenna {antenna.name}")
         layout = layouts[antenna.number if len(layouts) > 1 else 0]
-        return StationBeam.of_elements(layout, _place(antenna, antenna.position_m), name=name, **how)
+        return StationBeam.of_elements(layout, place_of(antenna), name=name, **how)
 
     return of
 
 
 def _mwa(kind: str) -> Maker:
-    """Tiles are alike, and so near to each other that they have one horizon."""
+    """Tiles are alike, and have one horizon."""
     from rimetree import StationBeam
 
-    return lambda antenna: StationBeam.mwa_tile(_place(antenna, antenna.middle_m))
+    return lambda antenna: StationBeam.mwa_tile(antenna.middle_m or place_of(antenna))
 
 
 def _lofar(kind: str) -> Maker:
@@ -135,12 +168,6 @@ def _lofar(kind: str) -> Maker:
         return beams[antenna.ms][antenna.number]
 
     return of
-
-
-def _place(antenna: Antenna, position_m: tuple[float, ...] | None) -> tuple[float, ...]:
-    if position_m is None:
-        raise Failed(f"--beam: it is not known where antenna {antenna.name} is")
-    return position_m
 
 
 def _length(text: str) -> float:

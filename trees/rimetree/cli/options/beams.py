@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,8 +11,8 @@ import click
 
 from ..errors import Failed
 from ..output import log
-from .beam_kinds import Antenna, Maker, maker_of
-from .quantities import DEC, RA
+from .beam_kinds import Antenna, Maker, maker_of, place_of, placed
+from .quantities import AZIMUTH_OR_ELEVATION, DEC, RA
 
 if TYPE_CHECKING:
     from rimetree.beams import AnyBeam
@@ -48,15 +49,76 @@ class BeamType(click.ParamType):
             self.fail(f"{value!r}: {getattr(problem, 'message', problem)}")
 
 
+@dataclass(frozen=True)
+class AskedBeams:
+    """What --beam, --pointing and --drift-scan say: (ra, dec), or (azimuth, elevation), rad, or None."""
+
+    beams: tuple[AskedBeam, ...]
+    pointing_rad: tuple[float, float] | None
+    azel_rad: tuple[float, float] | None
+
+    def require(self, sky, moved=None) -> None:
+        """Raises where the options do not go together; `moved`: a phase centre that is not that of the FIELD table."""
+        for option, given in (("--pointing", self.pointing_rad), ("--drift-scan", self.azel_rad)):
+            if given is not None and not self.beams:
+                raise click.UsageError(f"{option} goes with --beam")
+        if not self.beams:
+            return
+        if not sky:
+            raise click.UsageError("--beam goes with --sky")
+        if self.pointing_rad is not None and self.azel_rad is not None:
+            raise click.UsageError("give --pointing or --drift-scan, not both")
+        if sum(not beam.antennas for beam in self.beams) > 1:
+            raise click.UsageError("--beam is repeated: say for which antennas each is, as in 'CM*=airy: 7m'")
+        if moved is not None and self.pointing_rad is None and self.azel_rad is None:
+            raise click.UsageError("with --beam and a phase centre that is not the set's, give --pointing as well")
+
+    def through(self, model: SkyModel | dict | None, antennas: Sequence[Antenna]):
+        """A sky model, or {FIELD_ID: one}, seen through the beams of these antennas, if there are any."""
+        if not self.beams or model is None:
+            return model
+        found = {number: self._made(asked, antennas[number]) for number, asked in _askers(self.beams, antennas).items()}
+        if not found:
+            return model  # there are no data
+        any_beam = next(iter(found.values()))
+        seen = [found.get(number, any_beam) for number in range(len(antennas))]  # those without data have any
+        if isinstance(model, dict):
+            return {field: one.seen_through(seen) for field, one in model.items()}
+        return model.seen_through(seen)
+
+    def _made(self, asked: AskedBeam, antenna: Antenna) -> AnyBeam:
+        from rimetree import Error
+
+        try:
+            beam = asked.of(antenna)
+            if self.pointing_rad is not None:
+                return beam.pointed_at(self.pointing_rad)
+            return beam if self.azel_rad is None else beam.standing_at(self.azel_rad, place_of(antenna))
+        except Error as problem:
+            raise Failed(f"--beam: {problem}") from problem
+
+
 def beam_options(function: Callable) -> Callable:
-    """--beam and --pointing."""
-    function = click.option(
+    """--beam, --pointing and --drift-scan, as an argument `beams`, an `AskedBeams`."""
+
+    @functools.wraps(function)
+    def with_beams(*arguments, beams, pointing, drift_scan, **given):
+        return function(*arguments, beams=AskedBeams(beams, pointing, drift_scan), **given)
+
+    with_beams = click.option(
+        "--drift-scan",
+        type=(AZIMUTH_OR_ELEVATION, AZIMUTH_OR_ELEVATION),
+        metavar="AZ EL",
+        help="Azimuth, from north through east, and elevation of antennas of --beam that stand while the sky drifts "
+        "through their beams, e.g. 0deg 90deg for the zenith; as tiles of the MWA do.",
+    )(with_beams)
+    with_beams = click.option(
         "--pointing",
         type=(RA, DEC),
         metavar="RA DEC",
         help="Where the antennas of --beam point, in the frame of the field; default: the phase centre, or with lofar "
         "what the set says.",
-    )(function)
+    )(with_beams)
     return click.option(
         "--beam",
         "beams",
@@ -71,43 +133,14 @@ def beam_options(function: Callable) -> Callable:
         "half-wave dipoles; their height above a ground), mwa, or lofar (as the set says). May be repeated for arrays "
         "of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'. Default: fluxes "
         "are as seen.",
-    )(function)
+    )(with_beams)
 
 
-def require_beam(beams: Sequence[AskedBeam], pointing, sky, moved=None) -> None:
-    """Raises where the options do not go together; `moved`: a phase centre that is not that of the FIELD table."""
-    if pointing is not None and not beams:
-        raise click.UsageError("--pointing goes with --beam")
-    if not beams:
-        return
-    if not sky:
-        raise click.UsageError("--beam goes with --sky")
-    if sum(not beam.antennas for beam in beams) > 1:
-        raise click.UsageError("--beam is repeated: say for which antennas each is, as in 'CM*=airy: 7m'")
-    if moved is not None and pointing is None:
-        raise click.UsageError("with --beam and a phase centre that is not the set's, give --pointing as well")
-
-
-def through_beams(model: SkyModel | dict | None, beams: Sequence[AskedBeam], pointing, antennas: Sequence[Antenna]):
-    """A sky model, or {FIELD_ID: one}, seen through the beams of these antennas, if there are any."""
-    if not beams or model is None:
-        return model
-    seen = _beams_of(beams, antennas)
-    if pointing is not None:
-        seen = [beam.pointed_at(tuple(pointing)) for beam in seen]
-    if not seen:
-        return model  # there are no data
-    if isinstance(model, dict):
-        return {field: one.seen_through(seen) for field, one in model.items()}
-    return model.seen_through(seen)
-
-
-def _beams_of(beams: Sequence[AskedBeam], antennas: Sequence[Antenna]) -> list[AnyBeam]:
-    """The beam of each antenna; one without data has that of another. Raises `Failed` for an antenna of which none, or
-    two, were given."""
+def _askers(beams: Sequence[AskedBeam], antennas: Sequence[Antenna]) -> dict[int, AskedBeam]:
+    """Which --beam is that of each antenna with data. Raises `Failed` for one of which none, or two, were given."""
     from rimetree.ms.selection import fitting_antennas
 
-    names = {number: antenna.name for number, antenna in enumerate(antennas)}
+    names = {antenna.number: antenna.name for antenna in antennas}
     asked: dict[int, AskedBeam] = {}
     for beam in beams:
         for number in set(fitting_antennas(names, beam.antennas)):
@@ -117,42 +150,27 @@ def _beams_of(beams: Sequence[AskedBeam], antennas: Sequence[Antenna]) -> list[A
     for beam in beams:
         if not beam.antennas:
             asked = dict.fromkeys(names, beam) | asked
-    used = [number for number, antenna in enumerate(antennas) if antenna.used]
+    used = [antenna.number for antenna in antennas if antenna.used]
     if without := [names[number] for number in used if number not in asked]:
         more = ", ..." if len(without) > 10 else ""
         raise Failed(f"no --beam is for antenna {', '.join(without[:10])}{more}; give one without names for all others")
-    found = {number: _made(asked[number], antennas[number]) for number in used}
-    any_beam = next(iter(found.values()), None)
-    return [found.get(number, any_beam) for number in names] if found else []
-
-
-def _made(asked: AskedBeam, antenna: Antenna) -> AnyBeam:
-    from rimetree import Error
-
-    try:
-        return asked.of(antenna)
-    except Error as problem:
-        raise Failed(f"--beam: {problem}") from problem
+    return {number: asked[number] for number in used}
 
 
 def antennas_of(summary: dict) -> list[Antenna]:
     """Those of a set, in the order of their numbers."""
-    antennas = summary["antennas"]
-    used = [antenna["position_m"] for antenna in antennas if antenna["n_row"] > 0]
-    middle_m = tuple(sum(axis) / len(used) for axis in zip(*used, strict=True)) if used else None
-    return [
-        Antenna(
-            antenna["name"],
-            antenna["diameter_m"],
-            number,
-            antenna["n_row"] > 0,
-            tuple(antenna["position_m"]),
-            middle_m,
-            antenna["mount"],
-            summary["path"],
-        )
-        for number, antenna in enumerate(antennas)
+    antennas = [
+        Antenna(one["name"], one["diameter_m"], one["id"], one["n_row"] > 0, mount=one["mount"], ms=summary["path"])
+        for one in summary["antennas"]
     ]
+    return placed(antennas, [one["position_m"] for one in summary["antennas"]])
+
+
+def antennas_of_telescope(telescope) -> list[Antenna]:
+    """The same of a `Telescope`."""
+    named = enumerate(zip(telescope.antenna_names, telescope.dish_diameter_m.tolist(), strict=True))
+    antennas = [Antenna(name, diameter_m, number, mount=telescope.mount) for number, (name, diameter_m) in named]
+    return placed(antennas, telescope.ecef_m.tolist())
 
 
 def warn_of_patterns(model: SkyModel, groups: Sequence) -> None:

@@ -65,6 +65,7 @@ ANGLE = Quantity(
     {"rad": 1.0, "deg": 3600 * _ARCSEC, "arcmin": 60 * _ARCSEC, "arcsec": _ARCSEC, "mas": _ARCSEC / 1000},
     _ARCSEC,
 )
+AZIMUTH_OR_ELEVATION = Quantity("angle", {"rad": 1.0, "deg": 3600 * _ARCSEC}, None, positive=False)
 LENGTH = Quantity("length", {"m": 1.0, "cm": 1e-2, "km": 1e3}, 1.0, zero=True)
 # Mega and milli differ by their case alone.
 FLUX = Quantity("flux density", {"Jy": 1.0, "jy": 1.0, "kJy": 1e3, "mJy": 1e-3, "uJy": 1e-6}, 1.0, zero=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import click
 
-from ..options.beams import antennas_of, require_beam, through_beams
+from ..options.beams import antennas_of
 from ..options.data_selection import chosen_groups, rows_options
 from ..options.models import read_sky, sky_options
 from ..options.sets import require_ms
@@ -34,7 +34,6 @@ def forests(
     skip_unsupported,
     patches,
     beams,
-    pointing,
     column,
     no_smearing,
     many_node,
@@ -53,7 +52,7 @@ def forests(
     if (script is None) == (sky is None):
         raise click.UsageError("give a script (ending in .py), or --sky FILE and a Measurement Set")
     refuse_without("--sky", sky is not None, "patches", "sky_format", "skip_unsupported", *_OF_READY_TREES)
-    require_beam(beams, pointing, sky, phase_centre)
+    beams.require(sky, phase_centre)
     ms = what.pop(0) if what else None
     if script is None and ms is None:
         raise click.UsageError("give a Measurement Set to which the tree of --sky belongs")
@@ -67,7 +66,7 @@ def forests(
         for group in groups:
             yield group, rt.Forest(written.scope(group), **how)
         return
-    model = through_beams(read_sky(sky, sky_format, skip_unsupported, patches), beams, pointing, antennas_of(summary))
+    model = beams.through(read_sky(sky, sky_format, skip_unsupported, patches), antennas_of(summary))
     for group in groups:
         tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
         yield group, rt.Forest(scope_of_sky(group, model, column, **tree), **how)

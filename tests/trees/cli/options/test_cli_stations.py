@@ -1,0 +1,97 @@
+"""Commands that see a sky model through the beams of aperture arrays, and through beams that stand."""
+
+import numpy as np
+from beam_cubes import some_pattern, write_cubes
+
+import rimetree as rt
+
+
+def read(path, column):
+    """[baseline, slot, channel, correlation]"""
+    (tile,) = rt.ms.tiles(path, [column], time_slots=100)
+    return tile["columns"][column]
+
+
+def test_aperture_arrays(command, kat7, sky_file, tmp_path):
+    """Stations of a layout are as `rt.StationBeam` has them; of a compact array they have one horizon."""
+    layout = tmp_path / "layout.txt"
+    layout.write_text("0, 0\n0.1, -0.05\n")
+    (group,) = rt.ms.groups(kat7)
+    given = ("--sky", sky_file, "--no-smearing")
+    said = command("simulate", kat7, *given, "--beam", f"station: {layout}, half-wave, 4cm").output
+    assert "through the layout.txt of half-wave dipoles 0.04 m above the ground (" in said
+    middle = np.mean(list(group.antenna_xyz_m.values()), axis=0)
+    beams = rt.StationBeam.read(str(layout), middle, element="half-wave", height_m=0.04)
+    ns, sky = rt.NodeScope(), rt.sky.read(sky_file).seen_through(beams)
+    rt.psv_tree(ns, sky, group.phase_centre_rad, group.baselines, smearing=False, column="OTHER")
+    rt.Forest(ns).run(kat7)
+    np.testing.assert_allclose(read(kat7, "MODEL_DATA"), read(kat7, "OTHER"), atol=1e-6)
+    assert "through the MWA tile of short dipoles 0.278 m" in command("simulate", kat7, *given, "--beam", "mwa").output
+    said = command("simulate", kat7, *given, "--beam", "mwa", "--pointing", "03h33m", "-27d30m").output
+    assert "towards 53.25 -27.5 deg (16 elements, " in said
+
+
+def test_aperture_arrays_that_do_not_fit(command, kat7, sky_file, tmp_path):
+    layout, model = tmp_path / "layout.txt", tmp_path / "two.tm"
+    layout.write_text("0 0\n")
+    for k in range(2):
+        (model / f"station{k}").mkdir(parents=True)
+        (model / f"station{k}" / "layout.txt").write_text("0 0\n")
+    for beam, said, code in (
+        ("lofar", "does not say where the elements of its stations are: it has no sub-table LOFAR_ANTENNA_FIELD", 1),
+        (f"station: {model}", "there are 2 stations in", 1),
+        ("lofar: HBA", "expected lofar, without more", 2),
+        ("station", "expected station: LAYOUT[, ELEMENT[, HEIGHT]]", 2),
+        (f"station: {layout}, dipole", "isotropic, short or half-wave", 2),
+        (f"station: {layout}, short, 1", "a unit is needed", 2),
+        (f"station: {layout}, isotropic, 1m", "goes with dipoles", 2),
+        (f"station: {tmp_path / 'none.txt'}", "no layout of a station that can be read", 2),
+        (f"station: {kat7}", "there is no folder of a station with a layout.txt", 2),
+    ):
+        output = command("simulate", kat7, "--sky", sky_file, "--beam", beam, code=code).output
+        assert said in " ".join(output.split()), output
+
+
+def test_drift_scans(command, kat7, sky_file, tmp_path):
+    """The same beam, while the sky drifts through it: near transit as one that follows; an hour of it later not."""
+    (group,) = rt.ms.groups(kat7)
+    ns = rt.NodeScope()
+    ns.there << rt.azimuth_elevation(group.phase_centre_rad, np.mean(list(group.antenna_xyz_m.values()), axis=0))
+    middle = rt.Cells(time_s=[group.some_times_s.mean()])
+    azimuth, elevation = np.degrees(rt.Forest(ns).evaluate(ns.there, middle)[:, 0, 0])
+    given = ("simulate", kat7, "--sky", sky_file, "--no-smearing", "--beam", "gaussian: 57.5arcmin, 1.5GHz")
+    command(*given)
+    said = command(*given, "--column", "OTHER", "--drift-scan", f"{azimuth}deg", f"{elevation}deg").output
+    assert f"at azimuth {azimuth:.6g} and elevation {elevation:.6g} deg" in said
+    follows, stands = read(kat7, "MODEL_DATA"), read(kat7, "OTHER")
+    np.testing.assert_allclose(stands[:, 2], follows[:, 2], atol=1e-3 * np.abs(follows).max())
+    assert np.abs(stands[:, 0] - follows[:, 0]).max() > 0.01 * np.abs(follows).max()
+    command("simulate", kat7, "--sky", sky_file, "--drift-scan", "0deg", "90deg", code=2)
+    both = ("--pointing", "03h33m", "-27d", "--drift-scan", "0deg", "90deg")
+    assert "not both" in command(*given, *both, code=2).output
+    cubes = write_cubes(tmp_path, some_pattern(*[np.linspace(-1, 1, 5)] * 3), *[np.linspace(1, 2, 5)] * 3)
+    said = command(*given[:-1], cubes, "--drift-scan", "0deg", "90deg", code=1).output
+    assert "patterns from files are those of dishes that follow the sky" in said
+
+
+def test_stations_far_apart_have_their_own_horizon(command, sky_file, tmp_path):
+    """Of WSRT, 2.7 km long, and antennas without a place are not of the array."""
+    layout = tmp_path / "layout.txt"
+    layout.write_text("0 0\n3 1\n")
+    rt.ms.create(
+        tmp_path / "a.ms", "wsrt", phase_centre_rad=(0.93, 0.5), duration_s=60.0, integration_s=30.0,
+        bands=rt.ms.Band.regular(1.4e9, 4e6, 2),
+    )  # fmt: skip
+    said = command("simulate", tmp_path / "a.ms", "--sky", sky_file, "--beam", f"station: {layout}").output
+    assert "beams: 14 x layout.txt of isotropic elements (" in said
+
+
+def test_antennas_without_a_place_are_not_of_the_array():
+    from rimetree.cli.options.beam_kinds import Antenna, placed
+
+    here = [5109271.5, 2006808.9, -3239130.7]
+    near = [here[0] + 10, here[1], here[2]]
+    one, other, lost = placed([Antenna("a", 1.0), Antenna("b", 1.0), Antenna("c", 1.0)], [here, near, [0, 0, 0]])
+    assert one.middle_m == other.middle_m == (here[0] + 5, here[1], here[2])
+    assert one.horizon_m == one.middle_m and lost.horizon_m is None
+    assert placed([Antenna("a", 1.0)], [[0, 0, 0]])[0].middle_m is None
