@@ -11,9 +11,9 @@
 #include <cmath>
 
 #include "nodes/correlator/channelised_stream.h"
-#include "nodes/correlator/state_checks.h"
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/forest/forest.h"
+#include "runtime/core/node/node.h"
 #include "runtime/core/node/review.h"
 
 namespace rimetree {
@@ -23,16 +23,14 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
   explicit Channelise(const State& state) : Node(state) {
     options_.n_channel = static_cast<std::size_t>(state.integer("n_channel"));
     options_.taps = static_cast<std::size_t>(state.integer("taps"));
-    options_.window = correlator::checked([&] { return correlator::window(state.text("window")); });
-    options_.format = correlator::checked([&] { return correlator::sample_format(state.text("format")); });
+    options_.window = static_cast<correlator::Window>(state.choice("window"));
+    options_.format = correlator::sample_format(state.text("format"));
     options_.gain = state.real("gain");
     options_.centre_hz = state.real("centre_hz");
     const StateArray& delay = state.array("delay_s");
     if (delay.type != NumberType::real || delay.shape.size() > 1)
       throw StateError("state field \"delay_s\" must be a list of real numbers, one for each input");
     options_.delay_s = delay.data.vector();
-    if (options_.format.is_real)
-      throw StateError("state field \"format\" is \"" + options_.format.name + "\"; channels have complex samples");
     for (const double one : options_.delay_s)
       if (!std::isfinite(one)) throw StateError("state field \"delay_s\" holds numbers that are not finite");
     if (options_.n_channel > kMost || options_.taps > kMost / options_.n_channel)
@@ -66,11 +64,13 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
              .type = StateType::text,
              .default_value = std::string("rectangular"),
              .doc = "taper of the transform or of the sinc: rectangular, hann or hamming; h is scaled so that noise "
-                    "has the same power in a channel with any"},
+                    "has the same power in a channel with any",
+             .choices = {"rectangular", "hann", "hamming"}},
             {.name = "format",
              .type = StateType::text,
              .default_value = std::string("int8"),
-             .doc = "what channels are rounded to, and cut off at, as of Voltages"},
+             .doc = "what channels are rounded to, and cut off at, as of Voltages",
+             .choices = correlator::complex_format_names()},
             {.name = "gain",
              .type = StateType::real,
              .default_value = 1.0,

@@ -16,9 +16,9 @@
 #include "nodes/correlator/device/device_products.h"
 #include "nodes/correlator/float_products.h"
 #include "nodes/correlator/sample_stream.h"
-#include "nodes/correlator/state_checks.h"
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/forest/forest.h"
+#include "runtime/core/node/node.h"
 #include "runtime/core/node/review.h"
 
 namespace rimetree {
@@ -27,7 +27,7 @@ class Correlate final : public Node, public Reviewer {
  public:
   explicit Correlate(const State& state)
       : Node(state),
-        strategy_(correlator::checked([&] { return correlator::strategy(state.text("strategy")); })),
+        strategy_(correlator::strategy(state.text("strategy"))),
         integration_(static_cast<std::size_t>(state.integer("integration"))),
         gates_(static_cast<std::size_t>(state.integer("gates"))),
         gate_length_(static_cast<std::size_t>(state.integer("gate_length"))),
@@ -79,7 +79,8 @@ class Correlate final : public Node, public Reviewer {
               .default_value = std::string("automatic"),
               .doc = "how products are formed, which changes no bit of them: automatic, bytes (8-bit dot products), "
                      "packed (two products in one word, for 4-bit samples), pairs (one after the other), groups2, "
-                     "groups4, hybrid2 or hybrid4 (blocks of so many inputs, as references)"},
+                     "groups4, hybrid2 or hybrid4 (blocks of so many inputs, as references)",
+              .choices = correlator::strategy_names()},
              {.name = "band_hz",
               .type = StateType::array,
               .default_value = StateArray{{0}, NumberType::real, {}},

@@ -41,13 +41,6 @@ void free_floats(float* memory) { ::operator delete[](memory, std::align_val_t{k
 
 }  // namespace
 
-Window window(const std::string& name) {
-  if (name == "rectangular") return Window::rectangular;
-  if (name == "hann") return Window::hann;
-  if (name == "hamming") return Window::hamming;
-  throw Error("window is \"" + name + "\", expected rectangular, hann or hamming");
-}
-
 struct FilterBank::Plan {
   fftwf_plan plan = nullptr;
   ~Plan() {

@@ -9,9 +9,7 @@
 namespace rimetree::correlator {
 
 /// What tapers the samples of a spectrum.
-enum class Window : std::uint8_t { rectangular, hann, hamming };
-/// By name; throws Error naming those that there are.
-Window window(const std::string& name);
+enum class Window : std::uint8_t { rectangular, hann, hamming };  // as in the choices of Channelise
 
 /// Spectra of n_channel channels, one for each step of samples. With one tap the window is the taper; with more the
 /// spectrum is made of `taps` steps of samples, weighted with a sinc, a channel wide, times the taper. Weights are

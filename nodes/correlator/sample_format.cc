@@ -68,4 +68,17 @@ const SampleFormat& sample_format(const std::string& name) {
   throw Error("unknown sample format \"" + name + "\"; known are " + known);
 }
 
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const SampleFormat& format : sample_formats()) names.push_back(format.name);
+  return names;
+}
+
+std::vector<std::string> complex_format_names() {
+  std::vector<std::string> names;
+  for (const SampleFormat& format : sample_formats())
+    if (!format.is_real) names.push_back(format.name);
+  return names;
+}
+
 }  // namespace rimetree::correlator

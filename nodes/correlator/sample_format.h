@@ -65,5 +65,8 @@ std::size_t most_exact_samples(const SampleFormat& format);
 /// Throws Error naming them for another name.
 const SampleFormat& sample_format(const std::string& name);
 const std::vector<SampleFormat>& sample_formats();
+std::vector<std::string> format_names();
+/// Of those that channels can have.
+std::vector<std::string> complex_format_names();
 
 }  // namespace rimetree::correlator

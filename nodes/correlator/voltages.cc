@@ -13,20 +13,34 @@
 #include "nodes/correlator/link_stream.h"
 #include "nodes/correlator/packet_queue.h"
 #include "nodes/correlator/packet_stream.h"
-#include "nodes/correlator/state_checks.h"
 #include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/error.h"
+#include "runtime/core/node/node.h"
 
 namespace rimetree {
+
+namespace {
+/// Turns the library's errors about names into errors about state fields, which the forest reports with the script
+/// line.
+template <class F>
+auto checked(const F& find) {
+  try {
+    return find();
+  } catch (const Error& error) {
+    throw StateError(error.what());
+  }
+}
+}  // namespace
 
 class Voltages final : public Node, public correlator::SampleSource {
  public:
   explicit Voltages(const State& state)
       : Node(state),
         source_(state.text_list("source")),
-        order_(correlator::checked([&] { return correlator::sample_order(state.text("order")); })),
+        order_(checked([&] { return correlator::sample_order(state.text("order")); })),
         lost_are_masked_(state.text("lost") == "mask"),
         timeout_s_(state.real("timeout_s")) {
-    shape_.format = correlator::checked([&] { return correlator::sample_format(state.text("format")); });
+    shape_.format = correlator::sample_format(state.text("format"));
     shape_.n_channel = static_cast<std::size_t>(state.integer("n_channel"));
     shape_.n_input = static_cast<std::size_t>(state.integer("n_input"));
     shape_.start_s = state.real("start_s");
@@ -40,7 +54,7 @@ class Voltages final : public Node, public correlator::SampleSource {
                        " files; there may be several of order \"groups\" only, one for each receiver");
     if (is_stream() && order_.are_groups)
       throw StateError("groups are files; state field \"order\" of a stream is that of a packet's samples");
-    correlator::checked([&] {
+    checked([&] {
       if (order_.are_groups)
         correlator::check_groups(shape_, source_.size());
       else
@@ -69,7 +83,8 @@ class Voltages final : public Node, public correlator::SampleSource {
                     "high), chime, chime-low (nibbles in excess-8, real part high or low), int4, int4-low (in two's "
                     "complement), int8, int8-swapped (two bytes, real part first or second), float32, float32-swapped "
                     "(two floats) or "
-                    "real8 (one byte, real samples for Channelise)"},
+                    "real8 (one byte, real samples for Channelise)",
+             .choices = correlator::format_names()},
             {.name = "order",
              .type = StateType::text,
              .default_value = std::string("time,channel,input"),

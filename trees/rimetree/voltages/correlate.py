@@ -22,6 +22,12 @@ BYTES_OF_FORMATS = {
 }  # fmt: skip
 
 
+def check_format(name: str) -> None:
+    """Raises `Error` for what is no format of samples."""
+    if name not in BYTES_OF_FORMATS:
+        raise Error(f"format is {name!r}, expected {', '.join(map(repr, BYTES_OF_FORMATS))}")
+
+
 @checked
 def correlate(
     voltages: np.ndarray,
@@ -98,8 +104,7 @@ def _memory_file(codes: np.ndarray):
 
 def _codes(voltages, name: str) -> np.ndarray:
     """The samples' codes, little-endian, [time, channel, input]."""
-    if name not in BYTES_OF_FORMATS:
-        raise Error(f"format is {name!r}, expected {', '.join(map(repr, BYTES_OF_FORMATS))}")
+    check_format(name)
     array = np.asarray(refuse_mask(voltages, "voltages"))
     if name == "int8" and array.dtype == np.int8:
         if array.ndim != 4 or array.shape[3] != 2:

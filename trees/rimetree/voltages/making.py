@@ -23,7 +23,7 @@ from ..sky_fluxes import stokes_at, voltages_at
 from ..telescopes import Telescope
 from ..utc import dut1
 from ..whole_file import claim_space, whole_file
-from .correlate import BYTES_OF_FORMATS
+from .correlate import BYTES_OF_FORMATS, check_format
 from .sample_orders import in_order, order_axes
 from .signals import SECOND_ORDER_RAD, Paths, SampledBand, Segment
 
@@ -80,8 +80,7 @@ class Receivers:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.format not in BYTES_OF_FORMATS:
-            raise Error(f"format is {self.format!r}, expected {', '.join(map(repr, BYTES_OF_FORMATS))}")
+        check_format(self.format)
         if not (
             self.sample_rate_hz > 0 and self.centre_hz > 0 and self.noise_jy >= 0 and (self.rms is None or self.rms > 0)
         ):

@@ -12,7 +12,7 @@ from ..arguments import check_fields, checked
 from ..nodes import Channelise, Constant, Correlate, Correlation, Multiply, Sink, Spigot, VisPhaseShift, Voltages
 from ..observing.measurement_set import Band
 from ..writing.scope import NodeScope
-from .correlate import BYTES_OF_FORMATS
+from .correlate import BYTES_OF_FORMATS, check_format
 from .sample_orders import order_axes
 
 #: Complex samples per second of a channel where a system is known by its format.
@@ -51,8 +51,7 @@ class Recording:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.format not in BYTES_OF_FORMATS:
-            raise Error(f"format is {self.format!r}, expected {', '.join(map(repr, BYTES_OF_FORMATS))}")
+        check_format(self.format)
         if not (self.sample_rate_hz > 0 and self.centre_hz > 0):
             raise Error("sample_rate_hz and centre_hz must be positive")
         if self.channels is not None and self.file_channels != 1:

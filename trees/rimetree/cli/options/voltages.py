@@ -6,23 +6,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ...nodes import choices_of
 from .quantities import DEC, DURATION, FREQUENCY, RA, Count, Number
 from .with_options import with_options
 
 if TYPE_CHECKING:
     from rimetree.telescopes import Telescope
 
-FORMATS = (
-    "mwa32t", "mwa32t-swapped", "chime", "chime-low", "int4", "int4-low", "int8", "int8-swapped", "float32",
-    "float32-swapped", "real8",
-)  # fmt: skip
-
 
 def recording_options(function):
     """How voltages are written, which make-voltages and correlate have in common."""
     return with_options(
         function,
-        click.option("--format", type=click.Choice(FORMATS), required=True, help="How a sample is written."),
+        click.option(
+            "--format",
+            type=click.Choice(choices_of("Voltages", "format")),
+            required=True,
+            help="How a sample is written.",
+        ),
         click.option("--layout", required=True, help="Name (see make-ms --list-telescopes) or layout file (.csv)."),
         click.option(
             "--order",
@@ -102,12 +103,12 @@ def channel_options(function):
         ),
         click.option(
             "--window",
-            type=click.Choice(["rectangular", "hann", "hamming"]),
+            type=click.Choice(choices_of("Channelise", "window")),
             help="Default: hann with several taps, else rectangular.",
         ),
         click.option(
             "--channel-format",
-            type=click.Choice(FORMATS[:-1]),
+            type=click.Choice(choices_of("Channelise", "format")),
             default="int8",
             show_default=True,
             help="What channels are rounded to.",
@@ -134,7 +135,7 @@ def stream_options(function):
         function,
         click.option(
             "--lost",
-            type=click.Choice(["error", "mask"]),
+            type=click.Choice(choices_of("Voltages", "lost")),
             default="error",
             show_default=True,
             help="Missing groups.",
