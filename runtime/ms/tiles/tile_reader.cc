@@ -152,12 +152,7 @@ Tile TileReader::read_stored(const TileKey& key, Tile tile) const {
   const CellPart part = this->part(key.data_desc_id);
   place_rows(key, &tile);
 
-  std::vector<std::size_t> positions;
-  for (std::size_t i = 0; i < tile.row.size(); ++i) {
-    if (tile.row[i] >= 0) positions.push_back(i);
-  }
-  std::sort(positions.begin(), positions.end(),
-            [&tile](std::size_t a, std::size_t b) { return tile.row[a] < tile.row[b]; });
+  const std::vector<std::size_t> positions = places_in_order_of_rows(tile);
   std::vector<std::int64_t> rows;
   for (const std::size_t position : positions) rows.push_back(tile.row[position]);
   ms_.spare_arrays().lend(selection_.columns, selection_.flags, selection_.weights, &tile);

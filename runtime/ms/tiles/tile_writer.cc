@@ -57,17 +57,6 @@ void require_shapes(const MeasurementSet& ms, const std::string& column, const s
   }
 }
 
-/// Positions in the tile of the rows present, in ascending order of row number.
-std::vector<std::size_t> sorted_positions(const Tile& tile) {
-  std::vector<std::size_t> positions;
-  for (std::size_t i = 0; i < tile.row.size(); ++i) {
-    if (tile.row[i] >= 0) positions.push_back(i);
-  }
-  std::sort(positions.begin(), positions.end(),
-            [&tile](std::size_t a, std::size_t b) { return tile.row[a] < tile.row[b]; });
-  return positions;
-}
-
 template <class Value>
 void write_rows(CasacoreTable& table, const std::string& column, const std::vector<std::size_t>& positions,
                 const std::vector<std::int64_t>& rows, const CellPart& part, const std::vector<Value>& values) {
@@ -244,7 +233,7 @@ void TileWriter::write(const Tile& tile, bool flags_changed) {
                   std::to_string(values->second.size()));
   }
   const CellPart part = part_of(tile);
-  const std::vector<std::size_t> positions = sorted_positions(tile);
+  const std::vector<std::size_t> positions = places_in_order_of_rows(tile);
   std::vector<std::int64_t> rows;
   for (const std::size_t position : positions) rows.push_back(tile.row[position]);
   if (column_ == kWeights) {

@@ -23,6 +23,7 @@ from .._core import SPEED_OF_LIGHT_M_S
 from .columns import Column, find_header, parse_header, split_line
 from .errors import SkyModelError, UnsupportedError
 from .model import SkyModel
+from .polarisation import polarised, turned_rad
 from .reading import Cell, Reading, numbered_lines
 from .source import PROFILES, Source
 
@@ -192,9 +193,10 @@ def _add_rotation(
         if wavelength and reading.number(wavelength, "ReferenceWavelength") != 0:
             raise reading.error("PolarizationAngle belongs to ReferenceWavelength 0", wavelength)
         fields["ref_freq_hz"] = fields["ref_freq_hz"] or _ANY_FREQUENCY_HZ
-        linear = stokes[0] * reading.number(fraction, "PolarizedFraction")
-        chi = reading.number(angle, "PolarizationAngle") + rm * (SPEED_OF_LIGHT_M_S / fields["ref_freq_hz"]) ** 2
-        return [stokes[0], linear * math.cos(2 * chi), linear * math.sin(2 * chi), stokes[3]]
+        degree = reading.number(fraction, "PolarizedFraction")
+        return polarised(
+            stokes, degree, reading.number(angle, "PolarizationAngle") + turned_rad(rm, fields["ref_freq_hz"])
+        )
     if wavelength:
         _refer_to_wavelength(reading, fields, wavelength)
     elif fields["ref_freq_hz"] <= 0:

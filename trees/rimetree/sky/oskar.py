@@ -26,7 +26,8 @@ from .._core import SPEED_OF_LIGHT_M_S
 from .bbs import LN10, RAD_PER_ARCSEC, profile_of_type
 from .columns import Column, find_header, parse_header
 from .model import SkyModel
-from .reading import Cell, Reading, numbered_lines
+from .polarisation import polarised, turned_rad
+from .reading import Cell, Reading, numbered_lines, without_comment
 from .source import PROFILES, Source
 
 _BARE = ("rad", "decd", "i", "q", "u", "v", "freq", "index", "rm", "major", "minor", "pa")
@@ -60,7 +61,7 @@ def read_oskar(reading: Reading, text: str) -> SkyModel:
     reported: set[str] = set()
     count = 0
     for number, line in lines:
-        content = re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
+        content = without_comment(line)
         if not content.strip() or (header and number == header[0]):
             continue
         values = _values(content, number)
@@ -218,13 +219,13 @@ def _polarisation(reading: Reading, cells: dict[str, Cell], fields: dict, stokes
         raise reading.error("the polarised fraction and angle are needed together", fraction or angle)
     if stokes[1] or stokes[2]:
         raise reading.error("Q, U and a polarised fraction exclude each other", fraction)
-    linear = stokes[0] * reading.number(fraction, "the polarised fraction")
+    degree = reading.number(fraction, "the polarised fraction")
     chi = math.radians(reading.number(angle, "the polarisation angle"))
     if fields["rm_rad_m2"]:
         if fields["ref_freq_hz"] <= 0:
             raise reading.error("a rotation measure needs a reference frequency", angle)
-        chi += fields["rm_rad_m2"] * (SPEED_OF_LIGHT_M_S / fields["ref_freq_hz"]) ** 2
-    return [stokes[0], linear * math.cos(2 * chi), linear * math.sin(2 * chi), stokes[3]]
+        chi += turned_rad(fields["rm_rad_m2"], fields["ref_freq_hz"])
+    return polarised(stokes, degree, chi)
 
 
 def _shape(reading: Reading, cells: dict[str, Cell]) -> dict[str, tuple[float, float, float]]:

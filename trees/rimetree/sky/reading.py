@@ -125,6 +125,11 @@ def read_text(path: str | os.PathLike) -> str:
         raise SkyModelError("this is not UTF-8 text", file=file, line=line, column=column) from None
 
 
+def without_comment(line: str) -> str:
+    """What stands before a `#` at the beginning of a line or behind a blank."""
+    return re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
+
+
 def numbered_lines(text: str) -> list[tuple[int, str]]:
     """(line number from 1, line without its end) of every line."""
     return [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), start=1)]

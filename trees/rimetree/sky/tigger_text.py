@@ -15,7 +15,8 @@ import math
 import re
 
 from .model import SkyModel
-from .reading import Cell, Reading, numbered_lines
+from .polarisation import polarised
+from .reading import Cell, Reading, numbered_lines, without_comment
 from .source import PROFILES, Source
 
 # Tigger's own, where there is no header.
@@ -45,7 +46,7 @@ def read_tigger_text(reading: Reading, text: str) -> SkyModel:
     reported: set[str] = set()
     count = 0
     for number, line in lines:
-        content = re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
+        content = without_comment(line)
         if not content.strip():
             continue
         values = [Cell(m[0], number, m.start() + 1) for m in re.finditer(r"\S+", content)]
@@ -95,7 +96,7 @@ def _source(reading: Reading, name: str, cells: dict[str, Cell], here: Cell) -> 
     if "pol_frac" in cells:
         if any(s in cells for s in "qu"):
             raise reading.error("q, u and pol_frac exclude each other", cells["pol_frac"])
-        stokes[1:3] = _linear(reading, cells, stokes[0])
+        stokes = polarised(stokes, *_polarisation(reading, cells))
     names = ("spi", *(f"spi{n}" for n in range(2, 10)))
     spectrum = tuple(reading.number(cells[n], n) if n in cells else 0.0 for n in names)
     dec_rad = _dec(reading, cells, here)
@@ -115,12 +116,12 @@ def _source(reading: Reading, name: str, cells: dict[str, Cell], here: Cell) -> 
     )
 
 
-def _linear(reading: Reading, cells: dict[str, Cell], flux_jy: float) -> list[float]:
+def _polarisation(reading: Reading, cells: dict[str, Cell]) -> tuple[float, float]:
+    """Degree and angle (radians)."""
     cell = cells["pol_frac"]
     percent = cell.text.endswith("%")
     fraction = reading.number(cell._replace(text=cell.text.removesuffix("%")), "pol_frac") / (100 if percent else 1)
-    angle = _angle(reading, cells, "pol_pa", ("rad", "d")) or 0.0
-    return [flux_jy * fraction * math.cos(2 * angle), flux_jy * fraction * math.sin(2 * angle)]
+    return fraction, _angle(reading, cells, "pol_pa", ("rad", "d")) or 0.0
 
 
 def _angle(reading: Reading, cells: dict[str, Cell], name: str, units: tuple[str, ...]) -> float | None:
