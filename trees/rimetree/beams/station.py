@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import nodes as rt
 from .._core import Error
@@ -98,27 +98,28 @@ class StationBeam:
         `site_m` (ITRF), in metres. `weights`: [element], or [2,element] of X and Y; elements of weight 0 are dead.
         `axes`: what stands for east, north and zenith, [3,3] in the ITRF, instead of `site_m`. Raises `Error` for what
         is no station."""
-        parts = {
-            "elements_m": _places(elements_m, "elements_m"),
-            "tile_elements_m": np.zeros((0, 3))
-            if tile_elements_m is None
-            else _places(tile_elements_m, "tile_elements_m"),
-        }
-        n = len(parts["elements_m"])
-        given = np.ones((2, n)) if weights is None else np.asarray(weights, dtype=float)
-        if given.shape not in ((n,), (2, n)) or not np.isfinite(given).all():
-            raise Error(f"weights of a station of {n} elements must be [{n}] or [2,{n}] numbers, not {given.shape}")
-        parts["weights"] = np.broadcast_to(given, (2, n))
-        if not (parts["weights"].sum(axis=1) != 0).all():
-            raise Error("the weights of a station's elements add up to 0")
         if (site_m is None) == (axes is None):
             raise Error("a station has a place, site_m, or axes: one of them")
-        parts["axes"] = horizon(require_place("site_m", site_m)) if axes is None else np.asarray(axes, dtype=float)
-        if parts["axes"].shape != (3, 3) or not np.allclose(parts["axes"] @ parts["axes"].T, np.eye(3), atol=1e-3):
-            raise Error("axes of a station must be three unit vectors, at right angles")
-        digest = hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts.values())).hexdigest()
-        pointing = None if pointing_rad is None else tuple(pointing_rad)
-        return cls(name, element, digest[:16], height_m, x_azimuth_rad, y_azimuth_rad, pointing, None, **parts)
+        places = _places(elements_m, "elements_m")
+        arrays = {
+            "axes": horizon(require_place("site_m", site_m)) if axes is None else _unit_vectors(axes),
+            "elements_m": places,
+            "tile_elements_m": np.zeros((0, 3)),
+            "weights": _weights(np.ones(len(places)) if weights is None else weights, len(places)),
+        }
+        if tile_elements_m is not None:
+            arrays["tile_elements_m"] = _places(tile_elements_m, "tile_elements_m")
+        digest = hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values()))
+        return cls(
+            name=name,
+            element=element,
+            fingerprint=digest.hexdigest()[:16],
+            height_m=height_m,
+            x_azimuth_rad=x_azimuth_rad,
+            y_azimuth_rad=y_azimuth_rad,
+            pointing_rad=None if pointing_rad is None else tuple(pointing_rad),
+            **arrays,
+        )
 
     @classmethod
     @checked
@@ -245,8 +246,26 @@ def read_layout(file: str) -> NDArray[np.float64]:
     return np.array(places)
 
 
-def _places(given: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+def _places(given: ArrayLike, name: str) -> NDArray[np.float64]:
     places = np.asarray(given, dtype=float)
     if places.ndim != 2 or places.shape[1] not in (2, 3) or not len(places) or not np.isfinite(places).all():
         raise Error(f"{name} must be [element,3] or [element,2] finite numbers, not an array of shape {places.shape}")
     return np.pad(places, ((0, 0), (0, 3 - places.shape[1])))
+
+
+def _weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
+    """[2,element]"""
+    weights = np.asarray(given, dtype=float)
+    if weights.shape not in ((n,), (2, n)) or not np.isfinite(weights).all():
+        raise Error(f"weights of a station of {n} elements must be [{n}] or [2,{n}] numbers, not {weights.shape}")
+    weights = np.broadcast_to(weights, (2, n))
+    if not (weights.sum(axis=1) != 0).all():
+        raise Error("the weights of a station's elements add up to 0")
+    return weights
+
+
+def _unit_vectors(given: ArrayLike) -> NDArray[np.float64]:
+    axes = np.asarray(given, dtype=float)
+    if axes.shape != (3, 3) or not np.allclose(axes @ axes.T, np.eye(3), atol=1e-3):
+        raise Error("axes of a station must be three unit vectors, at right angles")
+    return axes
