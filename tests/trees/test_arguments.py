@@ -284,6 +284,10 @@ def calls(tmp_path_factory):
             calibration.memory_of_passes,
             {"path": path, "sky": model, **asked, "report": True, "subtract": True},
         ),
+        "calibration.beam_solutions": (
+            calibration.beam_solutions,
+            {"path": path, "beams": rt.Beam.of_dish(12.0), "towards_rad": (0.3, -0.5), "time_step_s": 5.0},
+        ),
         "calibration.forget_progress": (calibration.forget_progress, {"out": path}),
         "calibration.slots_of_tree": (calibration.slots_of_tree, {"group": group}),
         "calibration.without_signal": (calibration.without_signal, {"found": []}),

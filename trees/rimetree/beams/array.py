@@ -101,7 +101,7 @@ def require_pointing(beams: AnyBeam | Sequence[AnyBeam] | None) -> None:
 def beams_text(beams: AnyBeam | Sequence[AnyBeam]) -> str:
     """As a report says it: "the airy beam of a dish of 12 m", "beams: 3 x airy beam of a dish of 12 m, 2 x ..." """
     kinds, of_antenna = kinds_of(beams)
-    if not of_antenna:
+    if len(kinds) == 1:
         return f"the {kinds[0]}"
     alike: dict[str, list[int]] = {}
     for k, kind in enumerate(kinds):

@@ -18,6 +18,7 @@ _COMMANDS = {
     "correlate": ("correlate", "Correlate files of voltages into a Measurement Set."),
     "calibrate": ("calibrate", "Solve for gains and other Jones terms; apply them, subtract the model."),
     "apply": ("apply", "Apply solutions to a Measurement Set, or subtract a model with them."),
+    "beam-solutions": ("beam_solutions", "Write beams of antennas in one direction as solutions."),
     "plot-solutions": ("plot_solutions", "Plot solutions against time and frequency: PNG, PDF, HTML."),
     "run": ("run", "Run a tree script, over a Measurement Set or without one."),
     "flags": ("flags", "List, save and restore versions of the flags of a Measurement Set."),

@@ -75,16 +75,20 @@ class AskedBeams:
 
     def through(self, model: SkyModel | dict | None, antennas: Sequence[Antenna]):
         """A sky model, or {FIELD_ID: one}, seen through the beams of these antennas, if there are any."""
-        if not self.beams or model is None:
+        seen = [] if model is None else self.of(antennas)
+        if not seen:
             return model
-        found = {number: self._made(asked, antennas[number]) for number, asked in _askers(self.beams, antennas).items()}
-        if not found:
-            return model  # there are no data
-        any_beam = next(iter(found.values()))
-        seen = [found.get(number, any_beam) for number in range(len(antennas))]  # those without data have any
         if isinstance(model, dict):
             return {field: one.seen_through(seen) for field, one in model.items()}
         return model.seen_through(seen)
+
+    def of(self, antennas: Sequence[Antenna]) -> list[AnyBeam]:
+        """That of each antenna, of one without data any; none if no beams are asked for, or there are no data."""
+        if not self.beams:
+            return []
+        found = {number: self._made(asked, antennas[number]) for number, asked in _askers(self.beams, antennas).items()}
+        any_beam = next(iter(found.values()), None)
+        return [found.get(number, any_beam) for number in range(len(antennas))] if found else []
 
     def _made(self, asked: AskedBeam, antenna: Antenna) -> AnyBeam:
         from rimetree import Error
