@@ -75,7 +75,8 @@ class Session:
         self._on_iteration = on_iteration
         ns = NodeScope()
         bands = {one: frequency for one, (frequency, _) in plan.bands.items()} if plan.averaging else {}
-        self._weights = DataWeights(plan.group, options.data, options.flag_data, options.noise_per, bands, self._set)
+        weighed = plan.group, options.data, options.flag_data, options.noise_per, bands
+        self._weights = DataWeights(*weighed, looks_before=True)
         self.tree: SolveTree = solve_tree(
             ns,
             plan.group,
@@ -126,7 +127,7 @@ class Session:
         """Lets go of data and results, after the last chunk."""
         self._forest = self._ahead = self._looked = None
         self._search.release()
-        self._weights.end()
+        self._weights.end(self._set)
 
     def keep(self, arrays: dict) -> None:
         """Take the solutions of a chunk, solved or read, as the starting values of the next one."""
@@ -256,7 +257,7 @@ class Session:
             found, self._ahead = self._ahead[1], None
             return found
         chunk, group = self.plan.chunks[number], self.plan.group
-        self._weights.before_averaging(number, self._span(chunk))
+        self._weights.before_averaging(self._set, number, self._span(chunk))
         columns = dict.fromkeys([self._options.data.column, *self.tree.columns])
         # Of baselines that are averaged differently there are several tiles, which are small.
         keep = self.plan.averaging is not None and self.need.slots >= len(chunk.slot_s)

@@ -99,14 +99,14 @@ def test_nothing_is_left_out_any_more_afterwards(spoilt):
         return (tile["flag"][k] == 0) & (tile["row"][k] >= 0)[:, None, None]
 
     before = flagged()
-    looked = stored_outliers.StoredOutliers(opened, group, "DATA", 6.0, good)
+    looked = stored_outliers.StoredOutliers(group, "DATA", 6.0)
     middle_s, span_s = 5e12, (0.0, 1e13)
-    looked.look(0, span_s)
+    looked.look(opened, 0, span_s, good)
     assert looked.count(0) == flagged() - before > 400
-    looked.look(1, (middle_s, 1e13))  # the chunk before may still be solved
+    looked.look(opened, 1, (middle_s, 1e13), good)  # the chunk before may still be solved
     assert looked.count(1) == 0 and looked.count(0) == flagged() - before
-    looked.look(2, (middle_s, 1e13))
+    looked.look(opened, 2, (middle_s, 1e13), good)
     assert flagged() == before
-    looked.look(3, span_s)
-    looked.forget()
+    looked.look(opened, 3, span_s, good)
+    looked.forget(opened)
     assert flagged() == before

@@ -33,8 +33,8 @@ class DataWeights:
 
     `flag_data`: visibilities are left out whose magnitude stands out by so many standard deviations (0: none), first of
     the data, then of the residuals. `noise_per`: "baseline", "channel" or "" (weights as they are). `bands`: {data
-    description: channels} where tiles may have different ones, of which each of theirs is nearest to another. `opened`:
-    the set, where the data are averaged on reading: outliers of the data are then looked for before.
+    description: channels} where tiles may have different ones, of which each of theirs is nearest to another. With
+    `looks_before` outliers of data that are averaged on reading are looked for before (`before_averaging`).
     """
 
     def __init__(
@@ -44,12 +44,13 @@ class DataWeights:
         flag_data: float,
         noise_per: str,
         bands: dict[int, NDArray[np.float64]] | None = None,
-        opened: OpenSet | None = None,
+        *,
+        looks_before: bool = False,
     ):
         self._group, self._data, self._most, self._per = group, data, flag_data, noise_per
         self._stored: StoredOutliers | None = None
-        if flag_data > 0 and opened is not None and without_averaging(group.selection) != group.selection:
-            self._stored = StoredOutliers(opened, group, data.column, flag_data, self._good_stored)
+        if flag_data > 0 and looks_before and without_averaging(group.selection) != group.selection:
+            self._stored = StoredOutliers(group, data.column, flag_data)
         self._number = 0  # of the chunk
         self._bands = bands or {}
         self._slots: NDArray[np.float64] = np.zeros(0)
@@ -73,15 +74,15 @@ class DataWeights:
             ns.data_weight(*pair) << rt.PyNode(evaluate=own, dims=(2, 2), depends_on=["domain", "data"])
         return ns.data_weight(p, q)
 
-    def before_averaging(self, number: int, span_s: tuple[float, float]) -> None:
+    def before_averaging(self, opened: OpenSet, number: int, span_s: tuple[float, float]) -> None:
         """Before a chunk, between these times (MJD, seconds), is read: leaves outliers out of means."""
         if self._stored:
-            self._stored.look(number, span_s)
+            self._stored.look(opened, number, span_s, self._good_stored)
 
-    def end(self) -> None:
+    def end(self, opened: OpenSet) -> None:
         """After the last chunk: nothing is left out any more."""
         if self._stored:
-            self._stored.forget()
+            self._stored.forget(opened)
 
     def begin(self, number: int, slot_s: NDArray[np.float64], tiles: Callable[[], Iterable[dict]]) -> None:
         """A new chunk, of the time slots at these centres (MJD, s); `tiles()` reads its data, window by window."""

@@ -23,11 +23,11 @@ GoodData = Callable[[dict, int], NDArray[np.bool_]]
 
 class StoredOutliers:
     """What stands out by more than `most_sigma` in chunks of a group, by magnitudes (`standing_out`), each baseline,
-    window and correlation by itself; `good(tile, k)`: which data of a baseline count."""
+    window and correlation by itself. The set that is held open is given anew in each call: functions of nodes lead to
+    this object, and nodes stay until Python looks for circles."""
 
-    def __init__(self, opened: OpenSet, group: MsGroup, column: str, most_sigma: float, good: GoodData):
-        self._set, self._group, self._column = opened, group, column
-        self._most, self._good = most_sigma, good
+    def __init__(self, group: MsGroup, column: str, most_sigma: float):
+        self._group, self._column, self._most = group, column, most_sigma
         self._count: dict[int, int] = {}  # visibilities, by chunk
         self._rows: dict[int, list[NDArray[np.int64]]] = {}
 
@@ -35,16 +35,16 @@ class StoredOutliers:
         """Visibilities that are left out of a chunk."""
         return self._count.get(number, 0)
 
-    def look(self, number: int, span_s: tuple[float, float]) -> None:
+    def look(self, opened: OpenSet, number: int, span_s: tuple[float, float], good: GoodData) -> None:
         """Leaves out what stands out in a chunk, between these times (MJD, seconds); from now on nothing is left out of
-        chunks before the last one."""
-        self.forget(number - 1)
+        chunks before the last one. `good(tile, k)`: which data of a baseline count."""
+        self.forget(opened, number - 1)
         self._count[number], self._rows[number] = 0, []
         options = {**without_averaging(self._group.selection), "time_range_s": span_s}
-        for tile in self._parts(options):
+        for tile in self._parts(opened, options):
             rows, found = [], []
             for k in range(len(tile["baselines"])):
-                out = self._standing_out(tile, k)
+                out = self._standing_out(tile, k, good(tile, k))
                 bad = out.any(axis=(1, 2))
                 if bad.any():
                     rows.append(tile["row"][k][bad])
@@ -52,24 +52,24 @@ class StoredOutliers:
             if rows:
                 self._rows[number].append(np.concatenate(rows))
                 self._count[number] += sum(int(out.sum()) for out in found)
-                self._set.leave_out(tile, self._rows[number][-1], np.concatenate(found))
+                opened.leave_out(tile, self._rows[number][-1], np.concatenate(found))
 
-    def forget(self, before: int | None = None) -> None:
+    def forget(self, opened: OpenSet, before: int | None = None) -> None:
         """Nothing is left out any more, of all chunks or those before one."""
         for number in [one for one in self._rows if before is None or one < before]:
             for rows in self._rows.pop(number):
-                self._set.leave_in(rows)
+                opened.leave_in(rows)
 
-    def _standing_out(self, tile: dict, k: int) -> NDArray[np.bool_]:
+    def _standing_out(self, tile: dict, k: int, good: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """[time, channel, correlation]."""
         size = np.abs(tile["columns"][self._column][k])
-        return standing_out(np.where(self._good(tile, k), size, np.nan), self._most, around="median")
+        return standing_out(np.where(good, size, np.nan), self._most, around="median")
 
-    def _parts(self, options: dict) -> Iterator[dict]:
+    def _parts(self, opened: OpenSet, options: dict) -> Iterator[dict]:
         """The data of a chunk: all baselines of some slots, or some baselines of enough slots."""
         group = self._group
         outline = {**run_options(**{**options, "time_slots": group.n_time}), "coordinates_only": True}
-        total = max((one["n_slot"] for one in Tiles(self._set, [], outline).keys()), default=0)  # noqa: SIM118
+        total = max((one["n_slot"] for one in Tiles(opened, [], outline).keys()), default=0)  # noqa: SIM118
         if not total:
             return
         of_slot = group.slot_bytes()
@@ -81,4 +81,4 @@ class StoredOutliers:
         for first in range(0, len(group.baselines), some):
             if some < len(group.baselines):
                 options["baselines"] = group.baselines[first : first + some]
-            yield from Tiles(self._set, [self._column], run_options(**options), ahead=True)
+            yield from Tiles(opened, [self._column], run_options(**options), ahead=True)

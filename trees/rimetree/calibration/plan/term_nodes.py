@@ -41,8 +41,10 @@ class TermNodes:
         self._terms, self._redundant = list(terms), {term.name for term in redundant}
         self._two_sides = has_two_sides(group.baselines)
         self._crossed_alone = tells_crossed_hands_alone(terms, group, held)
-        self._polarisation = functools.cache(self._seen_polarisation)
-        self._told = functools.cache(self._is_told)
+        # Functions, not methods: an object that holds a method of its own stays, with the set that its nodes read,
+        # until Python looks for circles.
+        self._polarisation = functools.cache(functools.partial(_seen_polarisation, model, group, held))
+        self._told = functools.cache(functools.partial(_is_told, self._terms, model, group, held))
         self._made: dict[tuple[str, int, str | None], NodeStub] = {}
         self.fluxes = {per: model.fluxes_jy(per, group) for per in {t.per for t in (*terms, *redundant)} - {None}}
         self.parameters: list[Parameter] = []
@@ -101,11 +103,6 @@ class TermNodes:
         sides = {"two_sides": self._two_sides, "crossed_alone": self._crossed_alone}
         return is_reference, held_parameters(term, others, seen, **sides)
 
-    def _is_told(self, term: Term, direction: str | None) -> bool:
-        per = None if direction is None else term.per
-        sky = self._model.polarisation(self._group, per, direction or "")
-        return is_told(term, self._terms, sky, self._group, self._held)
-
     def _modulus(self, term: Term, direction: str | None) -> NodeStub | float:
         """Of phasors of a term: 1, or whether the direction is there."""
         if direction is None or not (term.turns or term.kind.name in ROTATIONS):
@@ -114,11 +111,21 @@ class TermNodes:
             self.presence[direction] = self._ns.presence(direction) << rt.Parm(1.0, solvable=False)
         return self.presence[direction]
 
-    def _seen_polarisation(self, per: str | None, direction: str | None) -> Polarisation:
-        """Of a direction, or of the whole sky, as feeds see it."""
-        found = self._model.polarisation(self._group, per, direction or "")
-        if found.hands == "crossed" and not has_crossed_hands(self._group):
-            found = replace(found, hands="parallel")  # whatever the sky has, no crossed hands tell it
-        if self._held.turns and found.hands != "none":  # what feeds see of it changes with time
-            return Polarisation("crossed", False)
-        return found
+
+def _is_told(
+    terms: Sequence[Term], model: Model, group: MsGroup, held: Held, term: Term, direction: str | None
+) -> bool:
+    sky = model.polarisation(group, None if direction is None else term.per, direction or "")
+    return is_told(term, terms, sky, group, held)
+
+
+def _seen_polarisation(
+    model: Model, group: MsGroup, held: Held, per: str | None, direction: str | None
+) -> Polarisation:
+    """Of a direction, or of the whole sky, as feeds see it."""
+    found = model.polarisation(group, per, direction or "")
+    if found.hands == "crossed" and not has_crossed_hands(group):
+        found = replace(found, hands="parallel")  # whatever the sky has, no crossed hands tell it
+    if held.turns and found.hands != "none":  # what feeds see of it changes with time
+        return Polarisation("crossed", False)
+    return found
