@@ -14,6 +14,8 @@ namespace rimetree::ms {
 
 void CasacoreTable::flush(bool sync) {
   if (!impl_->state.changed) return;
+  if (impl_->folder && impl_->folder->is_replaced())
+    throw MsError(path() + " was removed, or replaced by another, while it was being written");
   writing(&impl_->state, "writing " + path() + " to disk", [&] {
     HeaderBackup backup(path(), sync);
     impl_->table.flush(sync);

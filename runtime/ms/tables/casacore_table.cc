@@ -118,6 +118,7 @@ CasacoreTable::CasacoreTable(const std::string& path, Access access) : impl_(std
   const auto open = [&](const casacore::TableLock& lock) {
     guarded("opening " + path + (access == Access::kUpdate ? " for writing" : ""), [&] {
       const auto option = access == Access::kUpdate ? casacore::Table::Update : casacore::Table::Old;
+      if (!impl_->folder) impl_->folder = std::make_unique<TablePlace>(path, &impl_->table);
       impl_->table = casacore::Table(path, lock, option);
     });
   };
@@ -148,6 +149,11 @@ CasacoreTable& CasacoreTable::operator=(CasacoreTable&&) noexcept = default;
 
 CasacoreTable::~CasacoreTable() {
   const std::lock_guard<std::recursive_mutex> lock(casacore_mutex());
+  if (impl_ && impl_->folder && impl_->folder->is_replaced()) {  // nothing of the old set goes into a new one
+    impl_->folder->leave();
+    impl_.reset();
+    return;
+  }
   // Closing a table writes what is left, and casacore ends the program if that fails. Where writing has failed before,
   // or would now (a full disk), the table is left open until the process ends; the disk holds what was flushed last.
   if (impl_ && impl_->access == Access::kUpdate && !has_room_to_close(impl_->path)) impl_->state.failed = true;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/ms/tables/casacore_guard.h"
+#include "runtime/ms/tables/casacore_place.h"
 #include "runtime/ms/tables/casacore_table.h"
 #include "runtime/ms/tables/writer_mark.h"
 
@@ -27,6 +28,7 @@ struct CasacoreTable::Impl {
   Access access = Access::kRead;
   std::unique_ptr<WriterMark> mark;  ///< where others read, so that casacore's lock cannot be had; outlives the table
   casacore::Table table;
+  std::unique_ptr<TablePlace> folder;
   WriteState state;
 };
 
