@@ -83,9 +83,9 @@ class MsGroup:
 
     @functools.cached_property
     def some_times_s(self) -> NDArray[np.float64]:
-        """Times of at most 16 of its slots, spread evenly over them."""
+        """Times of at most eight of its slots, spread evenly over them."""
         slots = sorted({time_s for time_s, _ in slot_scans(self.path, **without_averaging(self.selection))})
-        return np.array(slots)[np.unique(np.linspace(0, len(slots) - 1, min(16, len(slots))).round().astype(int))]
+        return np.array(slots)[np.unique(np.linspace(0, len(slots) - 1, min(8, len(slots))).round().astype(int))]
 
     def slot_bytes(self, n_column: int = 1) -> int:
         """What a time slot takes as it is read: so many columns of visibilities, their weights and flags."""
