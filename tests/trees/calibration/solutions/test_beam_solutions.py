@@ -1,4 +1,4 @@
-"""Beams as solutions: the matrices that skies are seen through, taken out of data and held."""
+"""Beams as solutions: the matrices that skies are seen through, taken out of data."""
 
 import numpy as np
 import pytest
@@ -110,10 +110,9 @@ def test_commands_write_and_use_them(path, tmp_path):
     assert "exists" in command("beam-solutions", path, "--beam", "mwa", "--out", out, code=1)
     assert "--beam" in command("beam-solutions", path, "--out", out, code=2)
     rt.sky.write(rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (3.0, 0.4, -0.2, 0.1))]), sky)
-    how = ("--sky", sky, "--no-smearing", "--hold", out, "--term", "G: diag, 10min", "--term", "E: full")
+    how = ("--sky", sky, "--no-smearing", "--beam", "mwa", "--term", "G: diag, 10min")
     command("calibrate", path, *how, "--out", tmp_path / "g.h5")
-    gains = calibration.read_h5parm(tmp_path / "g.h5")[0]["G"]
-    np.testing.assert_allclose(gains.value["amplitude"], 1.0, atol=2e-3)
+    assert "nothing" not in command("plot-solutions", out, "-o", tmp_path / "beam.png")
     predict(path, None, "EXPECTED")
-    command("apply", path, "--solutions", out, "--interpolation", "linear")
+    command("apply", path, "--solutions", tmp_path / "g.h5", "--solutions", out, "--interpolation", "linear")
     np.testing.assert_allclose(column(path, "CORRECTED_DATA"), column(path, "EXPECTED"), atol=1e-3)

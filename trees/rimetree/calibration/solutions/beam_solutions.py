@@ -1,4 +1,4 @@
-"""The beams of antennas in one direction, as solutions: to take them out of data, to hold them, to plot them."""
+"""The beams of antennas in one direction, as solutions: to take them out of data, and to plot them."""
 
 from __future__ import annotations
 

@@ -37,9 +37,9 @@ from ..output import log
 def command(ms, out, overwrite, beams, towards, name, field, time_step, frequency_step) -> None:
     """Write what the beams of the antennas of Measurement Set MS do to signals from one direction, as solutions.
 
-    They can be taken out of data, inside of those of calibration; held while others are solved for; and plotted. With
-    a sky model that is seen through the same beams, data that are corrected by both are as they would be of beams
-    that let everything through in this direction.
+    They can be taken out of data, inside of those of calibration, and plotted. After a calibration against a sky model
+    that is seen through the same beams, data that are corrected by both are as they would be of beams that let
+    everything through in this direction.
 
     \b
       rimetree calibrate obs.ms --sky field.skymodel --beam lofar --term "G: diag, 1min" --out g.h5
