@@ -101,7 +101,8 @@ def cli(debug: bool) -> None:
     There is no sky model at hand? examples/quickstart.skymodel is one. Every command explains itself:
     rimetree COMMAND --help.
 
-    Exit status: 0 done, 1 error, 2 wrong usage, 3 no usable solutions, 130 interrupted by Ctrl-C.
+    Exit status: 0 done, 1 error, 2 wrong usage, 3 no usable solutions, 130 interrupted by Ctrl-C,
+    143 by SIGTERM.
     """
 
 

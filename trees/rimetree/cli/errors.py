@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,15 +30,44 @@ class NothingUsable(Failed):
 
 
 class Interrupted(Failed):
-    """Ctrl-C: exit status 130, as shells expect."""
+    """Ctrl-C, or another signal that asks for the end: exit status 128 + its number, as shells expect."""
 
-    exit_code = 130
+    def __init__(self, message: str):
+        super().__init__(message)
+        self.exit_code = 128 + _asked_to_end[-1]
+
+
+#: Signals that asked for the end.
+_asked_to_end: list[int] = [signal.SIGINT]
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """SIGTERM, as batch systems send it, and SIGHUP end a command as Ctrl-C does: files that are not complete are
+    removed, and it is said how far it came. A second one ends it at once."""
+
+    def end(number: int, _frame) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        _asked_to_end.append(number)
+        raise KeyboardInterrupt
+
+    in_main_thread = threading.current_thread() is threading.main_thread()  # which alone gets signals
+    numbers = (signal.SIGTERM, signal.SIGHUP) if in_main_thread else ()
+    taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]  # not if it is ignored
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+        del _asked_to_end[1:]
 
 
 @contextmanager
 def guarded(debug: bool) -> Iterator[None]:
     """Turns what users can cause into `Failed`; with `debug` the traceback is printed before."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _ended_in_order():
         # Not the user's code: what libraries deprecate is not for users of a command.
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("always", UserWarning)

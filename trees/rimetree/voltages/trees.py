@@ -62,7 +62,7 @@ class Recording:
         if "feed" in axes and self.n_input % 2:
             raise Error(f"{self.n_input} inputs are not two feeds of each antenna, which the order has")
         if self.is_stream and (self.duration_s is None or self.order == "groups"):
-            raise Error("a stream is not of order groups, and needs its duration_s")
+            raise Error("a stream is not of order groups, and needs its duration (--duration, duration_s)")
 
     @property
     def is_stream(self) -> bool:

@@ -1,5 +1,5 @@
-"""Ctrl-C and kill -9 while a simulation writes: the set stays readable and says how far it is complete. Ctrl-C while
-solutions are used: the run goes on there."""
+"""Ctrl-C, SIGTERM and kill -9 while a simulation writes: the set stays readable and says how far it is complete.
+Ctrl-C while solutions are used: the run goes on there."""
 
 import math
 import re
@@ -82,6 +82,39 @@ def test_ctrl_c(long_run, command):
     assert "error: interrupted" in errors
     check_complete_part(ms, errors)
     check_complete_part(ms, command("inspect-ms", ms).stdout)
+
+
+def test_sigterm(long_run, command):
+    """Batch systems end what takes too long by it."""
+    running, ms = long_run
+    running.send_signal(signal.SIGTERM)
+    _, errors = running.communicate(timeout=30)
+    assert running.returncode == 128 + signal.SIGTERM
+    assert "error: interrupted" in errors and "Traceback" not in errors
+    check_complete_part(ms, errors)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_files_that_are_not_complete_are_removed(process, sky_file, tmp_path, number):
+    """They had stayed, as large as all voltages, by names that are not listed."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    centre = ["--phase-centre", "3h32m30s", "-27d48m", "--start", "2025-01-01T20:00:00"]
+    what = ["make-voltages", folder / "volts", "--format", "int8", "--layout", "kat-7", *centre, "--sky", sky_file]
+    what += ["--sample-rate", "10MHz", "--freq", "1.4GHz", "--duration", "60s", "--noise", "10", "--rms", "10"]
+    arguments, environment = process
+    running = subprocess.Popen(
+        [*arguments, *map(str, what)], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not list(folder.iterdir()):
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    running.send_signal(number)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 128 + number and "error: interrupted" in errors
+    assert not list(folder.iterdir())
 
 
 def test_kill_9(long_run, command, sky_file, tmp_path):

@@ -144,7 +144,7 @@ def test_what_is_not_there_is_named(command, layout, tmp_path):
     assert "v.9" in refused.stderr and "No such file" in refused.stderr
     stream = ["correlate", "udp://127.0.0.1:9", "--format", "mwa32t", "--layout", layout, *COMMON]
     refused = command(*stream, "-o", tmp_path / "o.ms", code=1)
-    assert "a stream is not of order groups, and needs its duration_s" in refused.stderr
+    assert "a stream is not of order groups, and needs its duration (--duration" in refused.stderr
 
 
 def test_a_stream_that_never_comes_gives_a_flagged_set(command, layout, tmp_path):
