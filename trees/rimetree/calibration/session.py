@@ -5,25 +5,26 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from .._core import machine
 from ..evaluation.solving import SolutionFlag, SolveReport
 from ..forest import Forest
-from ..ms import OpenSet, Tiles, run_options, tiles, without_averaging
+from ..ms import OpenSet, Tiles
 from ..writing.scope import NodeScope
+from .chunk_data import ChunkData
 from .collected import chunk_arrays, flag_absent, flag_apart, flag_reasons, flag_untold
 from .data.baseline_averaging import cells_averaged
 from .data.data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data.data_weights import DataWeights
 from .data.likeness import likeness_of
 from .errors import CalibrationError
-from .memory import AHEAD_BYTES, check_memory, is_read_ahead
+from .memory import check_memory
 from .model.held import Held
 from .model.models import Model
-from .model.predicted_tiles import KeptTiles, slots_within
+from .model.predicted_tiles import KeptTiles
 from .plan.chain_gauge import ChainGauge
 from .plan.given_start import GivenStart
 from .plan.moves import Moves
@@ -40,6 +41,7 @@ from .starts.signs import make_references_positive, turned_in_forest
 from .starts.solved_directions import ChunkSearch
 from .starts.starting_values import StartingSearch, StartingValues
 from .terms.conventions import ranks
+from .terms.full_chains import ExchangePair
 from .terms.gauge import reference_antenna, reference_direction
 from .terms.grid import Axis, Chunk
 from .terms.redundant import flag_redundant, redundant_terms
@@ -67,7 +69,6 @@ class Session:
         self.plan = plan
         self._held = held or Held(plan.group)
         self._set = opened or OpenSet(plan.group.path)
-        self._ahead: tuple[int, Tiles] | None = None  # a chunk that is being read
         self._every = list(terms)
         self.redundant = redundant_terms(terms, map(self._axes, plan.chunks), self._on_all_directions(model))
         self._terms = [term for term in terms if term.name not in self.redundant]
@@ -94,6 +95,8 @@ class Session:
         self._gauge = ChainGauge(self.tree, self._terms, model)
         self._looked = KeptTiles(self.tree.looked, _LOOKED_BYTES) if self._weights else None
         self.need = check_memory(plan, self.tree, terms, options, self._held)
+        columns = [options.data.column, *self.tree.columns]
+        self._data = ChunkData(self._set, plan, columns, self.need.slots, self._weights)
         self._scope = ns
         self._forest: Forest | None = None
         self._threads = options.threads
@@ -125,7 +128,8 @@ class Session:
 
     def release(self) -> None:
         """Lets go of data and results, after the last chunk."""
-        self._forest = self._ahead = self._looked = None
+        self._forest = self._looked = None
+        self._data.release()
         self._search.release()
         self._weights.end(self._set)
 
@@ -142,15 +146,15 @@ class Session:
         """The report and the arrays of one chunk."""
         group, chunk = self.plan.group, self.plan.chunks[number]
         began = time.monotonic()
-        data = self._tiles(number)
+        data = self._data.tiles(number)
         counts = self._count(chunk, data)
-        self._read_ahead(number + 1)
+        self._data.read_ahead(number + 1)
         good = counts.good
         if not self._values and good.any() and not self._held.has_amplitude:
             self._begin_with_amplitudes(starting_amplitudes(counts.magnitude, self._model.flux_jy(group)))
         reference = self._reference(chunk, good)
         if self._searched:
-            self._searched.begin(number, chunk.slot_s, lambda: self._of_windows(chunk, data))
+            self._searched.begin(number, chunk.slot_s, lambda: self._data.with_rows(chunk, data))
         fitted = BestFit(StartingValues({}), None)
         if good.any() and self.tree.solved(reference):  # else nothing is told of any term
             fitted = self._fitted(chunk, data, reference)
@@ -184,14 +188,14 @@ class Session:
         group = self.plan.group
         if self._preferred is None:
             # Cells of which some data are flagged do not show how many are good.
-            stored = None if self.plan.averaging is None else self._apart(chunk, without_averaging(group.selection))
+            stored = None if self.plan.averaging is None else self._data.by_window(chunk, averaged=False)
             known = good if stored is None else count_data(group, self._options.data, stored, magnitudes=False).good
             self._preferred = reference_antenna(known, None)
         return group.antennas[reference_antenna(good, self._preferred)]
 
     def _fitted(self, chunk: Chunk, data: Tiles, reference: int) -> BestFit:
         run = functools.partial(self._run, chunk, data, reference)
-        in_memory = self.need.slots >= len(chunk.slot_s) and len(self.plan.group.data_desc_ids) == 1
+        in_memory = self._data.is_whole(chunk) and len(self.plan.group.data_desc_ids) == 1
         self._search.take_tiles(data if in_memory else None)
         self._search.known = self._values
         of_what = self.forest(), self.tree, data, self._options.data, self._weights.factors
@@ -229,57 +233,16 @@ class Session:
         if not self._options.min_fraction > 0:
             return
         group, data = self.plan.group, self._options.data
-        found = self._apart(chunk, without_averaging(group.selection))
+        found = self._data.by_window(chunk, averaged=False)
         axes = {t.name: (chunk.times[t.name].edges, self.plan.frequencies[t.name].edges) for t in self._every}
         for name, fraction in good_fractions_of(group, data, found, axes).items():
             own = [one for one in self.tree.parameters if one.term == name]
             thin = fraction[[group.antennas.index(one.antenna) for one in own]] < self._options.min_fraction
             arrays[f"{name}:flag"] |= np.where(thin, SolutionFlag.NO_DATA, 0).astype(np.int32)
 
-    def _apart(self, chunk: Chunk, rows: dict | None = None) -> Iterator[dict]:
-        """The data of a chunk, window by window; `rows`: options that choose and average them (None: the group's)."""
-        # Few slots at a time: the data of the whole chunk, all windows joined, are in memory beside them.
-        some = min(len(chunk.slot_s), self.need.slots, slots_within(self.plan.group, 0, AHEAD_BYTES))
-        options = {**(rows or self.plan.group.selection), "time_range_s": self._span(chunk), "time_slots": some}
-        return tiles(self._set, [self._options.data.column], **options)
-
-    def _of_windows(self, chunk: Chunk, data: Tiles) -> Iterable[dict]:
-        """The data of a chunk: joined windows do not say any more what the rows of each were."""
-        return self._apart(chunk) if len(self.plan.group.data_desc_ids) > 1 else data
-
-    def _span(self, chunk: Chunk) -> tuple[float, float]:
-        """The times (MJD, seconds) between which the rows of a chunk are."""
-        return chunk.slot_s[0] - self.plan.margin_s, chunk.slot_s[-1] + self.plan.margin_s
-
-    def _tiles(self, number: int) -> Tiles:
-        """The data of a chunk, all windows joined: in one tile if that fits into memory."""
-        if self._ahead is not None and self._ahead[0] == number:
-            found, self._ahead = self._ahead[1], None
-            return found
-        chunk, group = self.plan.chunks[number], self.plan.group
-        self._weights.before_averaging(self._set, number, self._span(chunk))
-        columns = dict.fromkeys([self._options.data.column, *self.tree.columns])
-        # Of baselines that are averaged differently there are several tiles, which are small.
-        keep = self.plan.averaging is not None and self.need.slots >= len(chunk.slot_s)
-        options = {"keep": keep} | run_options(
-            time_slots=min(len(chunk.slot_s), self.need.slots),
-            join_windows=len(group.data_desc_ids) > 1,
-            time_range_s=self._span(chunk),
-            **group.selection,
-        )
-        return Tiles(self._set, list(columns), options, ahead=True)
-
-    def _read_ahead(self, number: int) -> None:
-        """Begin to read a chunk while another is solved, if it is small."""
-        if number >= len(self.plan.chunks):
-            return
-        if is_read_ahead(self.plan, len(self.plan.chunks[number].slot_s), self.tree.n_column):
-            self._ahead = (number, self._tiles(number))
-            self._ahead[1].begin()
-
     def _count(self, chunk: Chunk, data: Tiles) -> DataCounts:
-        data, counted = self._of_windows(chunk, data), functools.partial(cells_averaged, self.plan, chunk.slot_s)
-        return count_data(self.plan.group, self._options.data, data, magnitudes=not self._values, stands_for=counted)
+        rows, counted = self._data.with_rows(chunk, data), functools.partial(cells_averaged, self.plan, chunk.slot_s)
+        return count_data(self.plan.group, self._options.data, rows, magnitudes=not self._values, stands_for=counted)
 
     def _begin_with_amplitudes(self, amplitudes: np.ndarray) -> None:
         """Starting values with these amplitudes, for the first term of the whole sky that has any."""
@@ -336,9 +299,42 @@ class Session:
     ) -> SolveReport | None:
         """The Solver's report on a chunk; None if it solved nothing. `only`: Parms that are solved for (None: all)."""
         forest = self.forest()
-        shapes = self._shapes(chunk)
-        rank = ranks(self._terms, shapes)
+        rank = ranks(self._terms, self._shapes(chunk))
         pairs = self._gauge.pairs(rank, self._axes(chunk))
+        asked = self._begin_at(chunk, reference, begin, only, rank, pairs)
+        solved = self._solved(data)
+        if only is not None:
+            return solved
+        if solved is not None and turned_in_forest(forest, self._terms, self.tree.parameters, solved, reference):
+            solved = self._solved(data).after(solved)
+        moves = Moves(self.tree)
+        if (pairs or self.tree.axes) and solved is not None:
+            tables = {name: tables_of(parm) for name, parm in solved.parms.items()}
+            moves.exchange(pairs, tables, self._axes(chunk), reference)
+            moves.turn(tables, reference)
+            moves.into(forest)
+            forest.set_state(self.tree.solver, parms=sorted(node for node in asked if not moves.is_held(node)))
+            again = self._solved(data)
+            solved = again if pairs else again.after(solved)
+        for _ in range(_LOOKS if self._weights else 0):
+            if solved is None or not self._look(chunk):
+                break
+            solved = self._solved(data)
+        self._fits.add(solved, moves, in_doubt=begin.lowest is False)
+        return solved
+
+    def _begin_at(
+        self,
+        chunk: Chunk,
+        reference: int,
+        begin: StartingValues,
+        only: set[str] | None,
+        rank: Mapping[str, int],
+        pairs: Sequence[ExchangePair],
+    ) -> set[str]:
+        """Gives all Parms the solution tiles of a chunk and their starting values. The names of those that are solved
+        for. `rank`, `pairs`: as of `ChainGauge.rank`."""
+        forest, shapes = self.forest(), self._shapes(chunk)
         solved_for = self.tree.solved(reference, begin.absent, begin.released)
         asked = {one.node for one in solved_for if only is None or one.node in only}
         gone = {one.node for one in self.tree.parameters if one.scales and one.direction in begin.absent}
@@ -364,32 +360,11 @@ class Session:
             asked.add(self.tree.scale.name)
             self._set_scale(chunk, 1.0 if begin.scale is None else begin.scale)
         forest.set_state(self.tree.solver, parms=sorted(asked))
-        solved = self._solved(data)
-        if only is not None:
-            return solved
-        if solved is not None and turned_in_forest(forest, self._terms, self.tree.parameters, solved, reference):
-            solved = self._solved(data).after(solved)
-        moves = Moves(self.tree)
-        if (pairs or self.tree.axes) and solved is not None:
-            tables = {name: tables_of(parm) for name, parm in solved.parms.items()}
-            moves.exchange(pairs, tables, self._axes(chunk), reference)
-            moves.turn(tables, reference)
-            moves.into(forest)
-            forest.set_state(self.tree.solver, parms=sorted(node for node in asked if not moves.is_held(node)))
-            again = self._solved(data)
-            solved = again if pairs else again.after(solved)
-        for _ in range(_LOOKS if self._weights else 0):
-            if solved is None or not self._look(chunk):
-                break
-            solved = self._solved(data)
-        self._fits.add(solved, moves, in_doubt=begin.lowest is False)
-        return solved
+        return asked
 
     def _look(self, chunk: Chunk) -> bool:
         """Looks at the residuals of a chunk; whether the weights have changed."""
-        options = {**self.plan.group.selection, "time_range_s": self._span(chunk)}
-        options["time_slots"] = min(len(chunk.slot_s), self.need.slots)
-        return self._weights.look(self._looked, self.forest(), self._set, options)
+        return self._weights.look(self._looked, self.forest(), self._set, self._data.options(chunk))
 
     def _solved(self, data: Tiles) -> SolveReport | None:
         show, forest = self._on_iteration, self.forest()
