@@ -59,7 +59,7 @@ def search(spectrum: NDArray[np.complex128], rate: NDArray[np.float64], *, any_p
 
 
 def searches(spectra: NDArray[np.complex128], rate: NDArray[np.float64], *, any_phase: bool) -> NDArray[np.float64]:
-    """The same of several spectra [antenna, time, channel], together where the phase itself counts: [antenna]."""
+    """[antenna] `search` of several spectra [antenna, time, channel], together where the phase itself counts."""
     if any_phase:
         return np.array([search(one, rate, any_phase=True) for one in spectra])
     return search_turns(spectra.sum(axis=1), rate)

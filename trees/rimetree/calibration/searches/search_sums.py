@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ms import OpenSet, Tiles
-from ..data.coherence import Coherence, CoherenceBins, CoherenceReader, Factors
+from ..data.coherence import Coherence, CoherenceReader, Factors
 from ..data.hands import Hands
 from ..model.held import Held
 from ..model.model_trees import SkyPart
@@ -17,6 +17,7 @@ from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
 from ..terms.grid import Chunk
 from ..terms.terms import Term
+from .chunk_bins import ChunkBins
 from .diagonal_gains import diagonals, on_hands
 from .interval_search import ALONG_FREQUENCY, IntervalSearch
 from .smoothing import smooth_sums
@@ -57,7 +58,7 @@ class SearchSums:
         options: CalibrationOptions,
         *,
         hands: Hands = Hands.PARALLEL,
-    ) -> tuple[Coherence | None, CoherenceBins]:
+    ) -> tuple[Coherence | None, ChunkBins]:
         """What data and model have in common, for the terms, and in which bins; None where that is too much. `apart`:
         each part of the model by itself; `hands`: as of `CoherenceReader`."""
         bins = self._bins(chunk, terms)
@@ -92,7 +93,7 @@ class SearchSums:
             )
         return self._readers[key]
 
-    def _bins(self, chunk: Chunk, terms: Sequence[Term]) -> CoherenceBins:
+    def _bins(self, chunk: Chunk, terms: Sequence[Term]) -> ChunkBins:
         times = [chunk.times[term.name].edges for term in terms] or [next(iter(chunk.times.values())).edges[[0, -1]]]
         margin = self._plan.margin_s
         edges = np.unique(np.concatenate(times))
@@ -100,11 +101,11 @@ class SearchSums:
             [[min(edges[0], chunk.slot_s[0] - margin)], edges[1:-1], [max(edges[-1], chunk.slot_s[-1] + margin)]]
         )
         if any(term.kind.name in ALONG_FREQUENCY for term in terms):
-            return CoherenceBins(edges, None)
+            return ChunkBins(edges, None, chunk)
         axes = [self._plan.frequencies[term.name].edges for term in terms] or [
             next(iter(self._plan.frequencies.values())).edges[[0, -1]]
         ]
-        return CoherenceBins(edges, np.unique(np.concatenate(axes)))
+        return ChunkBins(edges, np.unique(np.concatenate(axes)), chunk)
 
 
 def inside(
@@ -112,14 +113,13 @@ def inside(
     tree: SolveTree,
     terms: Sequence[Term],
     intervals: IntervalSearch,
-    chunk: Chunk,
-    bins: CoherenceBins,
+    bins: ChunkBins,
     known: Mapping[str, NDArray[np.float64]],
 ) -> Coherence:
     """Sums without what terms of the whole sky do; `known`: values [time, freq] of their Parms."""
     gains = np.ones((len(sums.antennas), *sums.product.shape[1:3], 2), complex)
     for term in terms:
-        cells = intervals.cells(term, chunk, bins, sums)
+        cells = intervals.cells(term, bins, sums)
         gains = gains * diagonals(tree.parameters, term, None, known, sums, cells)
     around = on_hands(gains, sums)[..., None]
     # As data divided by what stands around, with the weights that they then have.

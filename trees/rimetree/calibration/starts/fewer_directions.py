@@ -119,7 +119,7 @@ def by_how_much(found: BestFit, *, by_weights: bool = True) -> float:
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:
-    """Those of which least has been found first."""
+    """Names of directions that may not be in the sky, those of which least has been found first."""
     share = {name: begin.share.get(name, 1.0) for name in names}
     return sorted((name for name in names if all_of_them or share[name] < _HALF_THERE), key=lambda name: share[name])
 

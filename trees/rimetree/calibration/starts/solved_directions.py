@@ -58,8 +58,8 @@ class SolvedDirections:
         inside = one.search.sums_inside(one.chunk, terms, one.reference, one.options, known)
         if inside is None:
             return None
-        sums, bins = inside[0].of_parallel_hands(), inside[2]
-        cells = {term.name: one.search.intervals.cells(term, one.chunk, bins, sums) for term in terms}
+        sums, bins = inside[0].of_parallel_hands(), inside[1]
+        cells = {term.name: one.search.intervals.cells(term, bins, sums) for term in terms}
         own = [term for term in terms if term.per == per]
         return cls(one.tree, own, sums, cells, [part.directions[per] for part in one.search.parts], tables)
 
@@ -102,7 +102,7 @@ class SolvedDirections:
         return replace(self.sums, product=np.conj(seen) * self.sums.product, power=power)
 
     def of_some(self, most: int) -> SolvedDirections:
-        """The same of so many baselines at most, or of one."""
+        """What so many baselines at most say, or one if there are none so few."""
         each = slice(None, None, -(-len(self.sums.baselines) // max(1, most)))
         arrays = {name: getattr(self.sums, name)[each] for name in ("baselines", "product", "power", "data", "count")}
         return replace(self, sums=replace(self.sums, **arrays))

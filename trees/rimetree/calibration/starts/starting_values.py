@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...evaluation.solving import SolveReport
 from ...ms import OpenSet, Tiles
-from ..data.coherence import Coherence, CoherenceBins, Factors
+from ..data.coherence import Coherence, Factors
 from ..data.hands import Hands
 from ..directions.goodness import chi_square_of, freedom_of, is_good
 from ..directions.joint_phases import MOST_ANTENNAS, better_phases
@@ -26,6 +26,7 @@ from ..model.model_trees import SkyPart
 from ..model.models import Model
 from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
+from ..searches.chunk_bins import ChunkBins
 from ..searches.diagonal_gains import on_baselines
 from ..searches.feed_differences import differences_of_feeds
 from ..searches.gains_of_bins import floor_of_gains
@@ -215,7 +216,7 @@ class StartingSearch:
         for one in self._tree.parameters:
             if one.node in self.known and one.term in shapes and not self._each:
                 known[one.node] = np.broadcast_to(self.known[one.node], shapes[one.term])
-        joint = None if sums is None else self._jointly_found(self._joint, sums, chunk, bins, without, known)
+        joint = None if sums is None else self._jointly_found(self._joint, sums, bins, without, known)
         if joint is None:
             return None
         lowest = not (joint.found_once or self._in_doubt)  # parallel hands do not tell all that is in doubt
@@ -223,20 +224,20 @@ class StartingSearch:
             return StartingValues(joint.values, joint.scale, joint.absent, joint.scales, *sums.floor, None, lowest)
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         known = {name: value for name, value in joint.values.items() if name in whole}
-        within = inside(every, self._tree, self._around, self._intervals, chunk, bins, known)
-        found = self._of_directions(within, chunk, bins, without, joint)
+        within = inside(every, self._tree, self._around, self._intervals, bins, known)
+        found = self._of_directions(within, bins, without, joint)
         values, scale = {**joint.values, **found.values}, found.scale if self._scaled else None
         return replace(found, values=values, scale=scale, lowest=lowest)
 
-    def together_inside(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins, without, known) -> JointStart | None:
+    def together_inside(self, sums: Coherence, bins: ChunkBins, without, known) -> JointStart | None:
         """All directions at once, on sums inside terms of the whole sky; `known`: from where that is begun."""
-        if not (self._joint_inside.possible and self._joint_inside.few(self._shapes(chunk), without)):
+        if not (self._joint_inside.possible and self._joint_inside.few(self._shapes(bins.chunk), without)):
             return None
-        return self._jointly_found(self._joint_inside, sums, chunk, bins, without, known)
+        return self._jointly_found(self._joint_inside, sums, bins, without, known)
 
-    def _jointly_found(self, joint: JointStarts, sums: Coherence, chunk: Chunk, bins, without, known):
-        cells = {term.name: self._intervals.cells(term, chunk, bins, sums) for term in joint.terms}
-        shapes = {name: shape for name, shape in self._shapes(chunk).items() if name in cells}
+    def _jointly_found(self, joint: JointStarts, sums: Coherence, bins: ChunkBins, without, known):
+        cells = {term.name: self._intervals.cells(term, bins, sums) for term in joint.terms}
+        shapes = {name: shape for name, shape in self._shapes(bins.chunk).items() if name in cells}
         reference = sums.antennas[self._intervals.reference]
         return joint.find(sums, cells, shapes, reference, without, known)
 
@@ -256,7 +257,7 @@ class StartingSearch:
         sums, bins = self._read(chunk, terms, apart, reference, options)
         if sums is None:
             return StartingValues({})
-        return self._of_directions(sums, chunk, bins, without) if apart else self._of_whole_sky(sums, chunk, bins)
+        return self._of_directions(sums, bins, without) if apart else self._of_whole_sky(sums, bins)
 
     def run_directions(
         self,
@@ -279,17 +280,17 @@ class StartingSearch:
         reference: int,
         options: CalibrationOptions,
         known: Mapping[str, NDArray],
-    ) -> tuple[Coherence, Chunk, CoherenceBins] | None:
+    ) -> tuple[Coherence, ChunkBins] | None:
         """The sums of each part of the sky, for terms of directions, without what terms of the whole sky do; None where
         that is too much."""
         sums, bins = self._read(chunk, [*terms, *self._around], True, reference, options)
         if sums is None:
             return None
-        return inside(sums, self._tree, self._around, self._intervals, chunk, bins, known), chunk, bins
+        return inside(sums, self._tree, self._around, self._intervals, bins, known), bins
 
     def _read(
         self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions
-    ) -> tuple[Coherence | None, CoherenceBins]:
+    ) -> tuple[Coherence | None, ChunkBins]:
         self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
         if not apart:
             return self._sums.read(chunk, terms, apart, reference, options, hands=self._whole.hands)
@@ -300,8 +301,8 @@ class StartingSearch:
         hands = Hands.CIRCULAR if self._circular else Hands.PARALLEL
         return self._sums.read(chunk, terms, apart, reference, options, hands=hands)
 
-    def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
-        found, product = self._whole.run(self._intervals, sums, chunk, bins)
+    def _of_whole_sky(self, sums: Coherence, bins: ChunkBins) -> StartingValues:
+        found, product = self._whole.run(self._intervals, sums, bins)
         values: dict[str, NDArray[np.float64]] = {}
         for term in self._whole.terms:
             if term.name in found:
@@ -315,8 +316,7 @@ class StartingSearch:
     def _of_directions(
         self,
         sums: Coherence,
-        chunk: Chunk,
-        bins: CoherenceBins,
+        bins: ChunkBins,
         without: Collection[str],
         joint: JointStart | None = None,
     ) -> StartingValues:
@@ -331,24 +331,24 @@ class StartingSearch:
         found = SeveralDirections(sums, [part.directions[term.per] for part in self._parts], free, without)
 
         def search(product):
-            return self._intervals.search(term, sums, product, chunk, bins, any_phase=False)
+            return self._intervals.search(term, sums, product, bins, any_phase=False)
 
         def phasors(values):
-            return on_baselines(self._intervals.phasors(term, values, sums, chunk, bins), sums)
+            return on_baselines(self._intervals.phasors(term, values, sums, bins), sums)
 
         if joint is not None:
-            found.take(self._jointly(term, chunk, sums, joint), search, phasors, joint.scales)
+            found.take(self._jointly(term, bins.chunk, sums, joint), search, phasors, joint.scales)
         else:
-            joint = self._searched(found, term, sums, chunk, bins, search, phasors)
+            joint = self._searched(found, term, sums, bins, search, phasors)
         found.leave_noise(list(self._tree.presence), search, phasors)
         parts = [part.directions[term.per] for part in self._parts]
         there = {name: own for name, own in found.values.items() if name not in found.absent}
         if self._circular:
-            for name, own in common_rotations(self._intervals, term, of_hands, parts, there, chunk, bins).items():
+            for name, own in common_rotations(self._intervals, term, of_hands, parts, there, bins).items():
                 found.values[name] = found.values[name] + own[..., None]
         elif self._crossed and of_hands.product.shape[3] == 4:
             there = {name: own for name, own in there.items() if name in self._crossed}
-            for name, own in differences_of_feeds(self._intervals, term, of_hands, parts, there, chunk, bins).items():
+            for name, own in differences_of_feeds(self._intervals, term, of_hands, parts, there, bins).items():
                 found.values[name] = found.values[name] - np.stack([np.zeros_like(own), own])[..., None]
         values: dict[str, NDArray[np.float64]] = {}
         for name, own in found.values.items():
@@ -359,26 +359,26 @@ class StartingSearch:
         lowest = None if joint is None else not joint.found_once
         return StartingValues(values, found.scale if self._scaled else None, absent, share, *sums.floor, None, lowest)
 
-    def _searched(self, found: SeveralDirections, term: Term, sums, chunk, bins, search, phasors) -> JointStart | None:
+    def _searched(self, found: SeveralDirections, term: Term, sums, bins, search, phasors) -> JointStart | None:
         """What the search for all directions together has led to, where that was made."""
         of_bins = (lambda x: self._intervals.free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
         found.run(search, phasors, of_bins if term.kind.name in ALONG_FREQUENCY else None)
         if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
             parts = [part.directions[term.per] for part in self._parts]
-            cells = self._intervals.cells(term, chunk, bins, sums)
+            cells = self._intervals.cells(term, bins, sums)
             found.take(better_phases(sums, cells, parts, found, self._intervals.reference), search, phasors)
         # Once: without some directions there is less freedom, and the search tries that itself.
         begun = len(found.values) > 1 and not found.without
-        if not (begun and self._joint_possible(chunk, found.without) and not self._around):
+        if not (begun and self._joint_possible(bins.chunk, found.without) and not self._around):
             return None
         known = {}
         for name, own in found.values.items():
             known |= self._named(term, name, own)
-        joint = self._jointly_found(self._joint, sums, chunk, bins, found.without, known)
+        joint = self._jointly_found(self._joint, sums, bins, found.without, known)
         if joint is not None and joint.good:
-            found.adopt(self._jointly(term, chunk, sums, joint), joint.scales, phasors)
+            found.adopt(self._jointly(term, bins.chunk, sums, joint), joint.scales, phasors)
         elif joint is not None:
-            found.take(self._jointly(term, chunk, sums, joint), search, phasors, joint.scales)
+            found.take(self._jointly(term, bins.chunk, sums, joint), search, phasors, joint.scales)
         return joint
 
     def _jointly(self, term: Term, chunk: Chunk, sums: Coherence, joint: JointStart) -> dict[str, NDArray[np.float64]]:
