@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from direction_cosines import direction_cosines
+from zenith_angle import zenith_angle
 
 import rimetree as rt
 
@@ -19,20 +20,6 @@ SKY = rt.sky.SkyModel(
     ]
 )
 DISH_M, WIDTH, LONGER = 12.0, 1.2, 1.1
-
-
-def angle_by_astropy(radec_rad, xyz_m, time_s):
-    """The position angle of the zenith."""
-    from astropy import units as u
-    from astropy.coordinates import AltAz, EarthLocation, SkyCoord
-    from astropy.time import Time
-    from astropy.utils import iers
-
-    with iers.conf.set_temp("auto_download", False):
-        place = EarthLocation.from_geocentric(*xyz_m, unit="m")
-        frame = AltAz(obstime=Time(time_s / 86400, format="mjd", scale="utc"), location=place)
-        zenith = SkyCoord(alt=90 * u.deg, az=0 * u.deg, frame=frame).transform_to("icrs")
-        return SkyCoord(*radec_rad, unit="rad").position_angle(zenith).rad
 
 
 def power(along, across, frequency_hz):
@@ -69,7 +56,7 @@ def test_beam_tree(hour_angle, tmp_path):
     (group,) = rt.ms.groups(path)
     (tile,) = rt.ms.tiles(path, ["DATA"])
     at = group.phase_centre_rad
-    angle = angle_by_astropy(at, group.antenna_xyz_m[0], tile["time_s"][0])
+    angle = zenith_angle(at, group.antenna_xyz_m[0], tile["time_s"][0])
     east, north, n = direction_cosines(SKY.radec_rad, at)
     lmn = np.array([east, north, n - 1])
     for f, frequency_hz in enumerate(tile["frequency_hz"]):

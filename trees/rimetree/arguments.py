@@ -98,7 +98,7 @@ def _unknown_keyword(signature: inspect.Signature, keywords: dict) -> str | None
 
 
 def check_fields(record, error: type[Exception] | None = None) -> None:
-    """The same for the fields of a dataclass, from its `__post_init__`."""
+    """Holds the fields of a dataclass to their annotations, as `checked` does arguments; from its `__post_init__`."""
     kind = type(record)
     for name, hint in _field_hints(kind).items():
         value = getattr(record, name)

@@ -53,7 +53,8 @@ class SkyNodes:
         return (self._of(p, self.voltages), self._of(q, self.conjugates)) if self.voltages else ()
 
     def voltage(self, antenna: int | Index) -> NodeStub | Indexed:
-        """That of an antenna, or of those that an index stands for. Raises `Error` for one that was given no beam."""
+        """The voltage pattern of an antenna, or of those that an index stands for. Raises `Error` for one that was
+        given no beam."""
         return self._of(antenna, self.voltages)
 
     def _of(self, antenna: int | Index, nodes: tuple[NodeStub, ...]) -> NodeStub | Indexed:

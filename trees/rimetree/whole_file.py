@@ -83,7 +83,7 @@ def write_text(path: str | os.PathLike, text: str) -> None:
 
 
 def _permissions(file: str) -> int:
-    """Those of the file to be replaced, or what a new file gets here."""
+    """The permissions of the file to be replaced, or what a new file gets here."""
     try:
         return stat.S_IMODE(os.stat(file).st_mode)
     except FileNotFoundError:

@@ -63,7 +63,7 @@ class MemoryNeed:
         return self.data + self.results + self.equations
 
     def of_command(self) -> int:
-        """The same with what this process has already, once trees are made: what it takes in all."""
+        """What the process takes in all: this, and what it has already once trees are made."""
         give_back_freed_memory()  # which is not needed, but counted with what is
         return resident_bytes() + self.total + self.search + self.reading + SMALL_BYTES
 
@@ -161,7 +161,7 @@ def is_read_ahead(plan: GroupPlan, slots: int, n_column: int) -> bool:
 
 
 def _stored_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
-    """The same as they are stored."""
+    """Bytes of the data of so many time slots as they are stored, before they are averaged."""
     cells = len(plan.group.baselines) * slots * plan.n_channel
     return cells * len(plan.group.correlations) * (_FROM_SET + 8 * n_column)
 

@@ -52,7 +52,7 @@ def plan_stages(
 
 
 def _averaged(path, stages: Sequence[Stage], terms: Sequence[Term], options: CalibrationOptions, sky) -> list[Stage]:
-    """The same, with baselines averaged by `options.average_loss`."""
+    """The stages with baselines averaged by `options.average_loss`."""
     opened, models, found = OpenSet(path), None if sky is None else Models(sky), []
     known = {term.name for term in terms if is_known(term)}
     for number, stage in enumerate(stages):

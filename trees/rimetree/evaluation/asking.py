@@ -39,7 +39,7 @@ def node_name(node, identity: object, what: str = "node") -> str:
 
 
 def node_names(nodes, identity: object) -> list[str]:
-    """The same for several."""
+    """The names of nodes that are asked for, as `node_name`."""
     if isinstance(nodes, str | NodeStub) or not hasattr(type(nodes), "__iter__"):
         raise ArgumentError(f"nodes must be a list of nodes or names, not {short(nodes)}")
     nodes = list(nodes)

@@ -125,7 +125,7 @@ def _as_adjoint(adjoint, child: np.ndarray, unseen: np.ndarray) -> np.ndarray:
 
 
 def _pull_back_by_differences(function, cells: Cells, values: list, wanted: list, adjoint: np.ndarray, rank: int):
-    """The same by central differences: see PyNode.
+    """Adjoints of the children by central differences: see PyNode.
 
     One difference for each tensor element of a child, which moves on all cells at once, does where a cell of the result
     depends on that cell of the children only. That is tried on a random direction; if it is not so each number moves by

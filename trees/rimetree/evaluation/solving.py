@@ -107,7 +107,8 @@ class SolveReport:
         return all(group.converged for group in self.groups)
 
     def after(self, first: SolveReport) -> SolveReport:
-        """The same, with iterations and chi-square of a run of the same groups that ended where this one began."""
+        """This report as that of both runs, `first` being one of the same groups that ended where this one began: with
+        the iterations and chi-square of both."""
         groups = [
             replace(own, iterations=own.iterations + before.iterations)
             for own, before in zip(self.groups, first.groups, strict=True)

@@ -146,7 +146,7 @@ class Selection:
 def chosen_baselines(
     names: dict[int, str], pairs: Iterable[tuple[int, int]], antennas: Sequence[str], baselines: Sequence[str]
 ) -> list[tuple[int, int]]:
-    """Those of the pairs whose antennas are both chosen, and which fit one of the baselines (none: all); what begins
+    """The pairs whose antennas are both chosen, and which fit one of the baselines (none: all); what begins
     with "!" leaves out. Raises `Error` for a pattern that fits no antenna."""
     kept = set(fitting_antennas(names, [one for one in antennas if not one.startswith("!")])) or set(names)
     kept -= set(fitting_antennas(names, [one[1:] for one in antennas if one.startswith("!")]))

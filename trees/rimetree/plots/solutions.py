@@ -99,7 +99,8 @@ def _check(what: str, wanted: Sequence[str], of_terms: Iterable[Sequence[str]]) 
 
 
 def _chosen(wanted: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    """Those of a term, of which there may be none; one of the whole sky has them all."""
+    """What is wanted of that which a term has; all if nothing is asked for. A name "" (the whole sky) is always
+    wanted."""
     return [name for name in known if not wanted or not name or name in wanted]
 
 

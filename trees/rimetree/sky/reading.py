@@ -42,7 +42,7 @@ class Reading:
         return SkyModelError(message, file=self.file, line=cell.line, column=cell.column)
 
     def unsupported(self, message: str, cell: Cell) -> UnsupportedError:
-        """The same for something that a `Source` cannot express."""
+        """An error at a cell for what a `Source` cannot express, to be raised by the caller."""
         return UnsupportedError(message, file=self.file, line=cell.line, column=cell.column)
 
     def number(self, cell: Cell, what: str) -> float:

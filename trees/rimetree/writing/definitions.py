@@ -50,7 +50,7 @@ def by_position(n_child: int) -> tuple[str, ...]:
 
 @functools.cache
 def shared_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """The same labels, once for all nodes that have them."""
+    """One list of labels for all nodes that have these."""
     return labels
 
 
@@ -188,7 +188,7 @@ class NodeDef(Operators):
         return list(zip(self.labels, self.nodes, strict=True))
 
     def with_nodes(self, nodes: tuple, state: dict) -> NodeDef:
-        """The same of other children, and with another state."""
+        """This definition with other children and another state."""
         return NodeDef(self.class_name, self.labels, nodes, state, self.origin, self.problems)
 
     def same_as(self, other: NodeDef) -> bool:

@@ -181,7 +181,7 @@ def _left(turn: Float64Array, factors: NDArray[np.intp], longest: int) -> Float6
 
 
 def _few(best: NDArray[np.intp], cells: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The same choice [baseline], with few kinds: some baselines are averaged less than they could be."""
+    """A choice of averaging [baseline] with few kinds, near the best one: some baselines are averaged less."""
     chosen = best.copy()
     flat = cells.ravel()
     total = flat[chosen].sum()

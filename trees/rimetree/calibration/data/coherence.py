@@ -59,7 +59,7 @@ class Coherence:
         return float((self.data.ravel() - most)[own].sum() / freedom), freedom
 
     def of_parallel_hands(self) -> Coherence:
-        """The same without the others."""
+        """These sums of parallel hands alone."""
         arrays = {name: getattr(self, name)[:, :, :, :2] for name in ("product", "power", "data", "count")}
         return replace(self, **arrays)
 
@@ -265,7 +265,7 @@ class _Axis:
         return values.reshape(*values.shape[:-1], *self._cells.shape) if self._even else values[..., self._cells]
 
     def weights_in_bins(self, weight: NDArray) -> NDArray:
-        """The same of weights, 0 where a bin has no more cells."""
+        """[..., bin, cell] of weights along the last axis; 0 where a bin has no more cells."""
         return self.in_bins(weight) if self._even else np.where(self._there, self.in_bins(weight), 0.0)
 
     def sum(self, values: NDArray, axis: int) -> NDArray:

@@ -165,7 +165,7 @@ class DataWeights:
         return _as_matrix(self._good_stored(tile, k), tile["correlation_type"], False)
 
     def _good_stored(self, tile: dict, k: int) -> NDArray[np.bool_]:
-        """The same [time, channel, correlation]."""
+        """`_good` as the set has correlations: [time, channel, correlation]."""
         weight, value = tile["weight"][k], tile["columns"][self._data.column][k]
         good = (tile["flag"][k] == 0) & (tile["row"][k] >= 0)[:, None, None] & (weight > 0) & np.isfinite(value)
         within = within_limits(tile, k, self._data)

@@ -75,8 +75,9 @@ class TermUnknowns:
     def without_common_scale(
         self, place: NDArray[np.float64], power: Mapping[str, float]
     ) -> tuple[NDArray[np.float64], dict[str, float]]:
-        """The same as a tight place [unknown], with scale 1 of the direction that explains most of the data where a
-        term of the whole sky has amplitudes, which take it; and the scales. `power` {direction: of its model}."""
+        """A tight place [unknown] and its scales {direction: scale}. Where a term of the whole sky has amplitudes, they
+        take the scale of the direction that explains most of the data, which is 1 then. `power`: {direction: that of
+        its model}."""
         place = place.copy()
         numbers = list(self.scale_of.values())
         if numbers and len(self.amplitudes):

@@ -54,6 +54,6 @@ class ColumnTiles:
         self.of_tiles(Tiles(self._opened, list(dict.fromkeys([column, *self._columns])), options, ahead=True), on_tile)
 
     def of_tiles(self, tiles: Iterable[dict], on_tile: Callable[[dict, ColumnValues], None]) -> None:
-        """The same of tiles with these columns."""
+        """Calls `on_tile` for each of these tiles, which have been read with the columns of the model."""
         for tile in tiles:
             on_tile(tile, ColumnValues(tile, self._columns, self._apart))

@@ -117,7 +117,7 @@ class ModelColumns:
         return cls(found)
 
     def select(self, keep) -> ModelColumns:
-        """Those directions for which keep(name) is true."""
+        """The model of the directions for which keep(name) is true."""
         return ModelColumns({name: column for name, column in self.columns.items() if keep(name)})
 
     @property

@@ -84,7 +84,7 @@ class KeptTiles:
                     forest.forget()  # of all portions together, results are as large as those of all baselines
 
     def _values(self, forest: Forest, reading: Tiles, index: int, pairs: Sequence[Pair]) -> KeptValues:
-        """Those of some baselines of a tile."""
+        """The values of some baselines of a tile."""
         values, there = tile_values(forest, reading, index, [name for pair in pairs for name in self._nodes[pair]])
         places = {pair: k for k, pair in enumerate(pairs)}
         array = values.reshape(len(pairs), -1, *values.shape[1:])

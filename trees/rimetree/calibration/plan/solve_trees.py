@@ -248,7 +248,8 @@ def _check_names(terms: Sequence[Term], group: MsGroup) -> None:
 
 
 def _directions(term: Term, model: Model) -> tuple[str, ...]:
-    """That have a term; raises `CalibrationError` where none has."""
+    """Directions of the model that a term is of, ("",) for the whole sky; raises `CalibrationError` where there are
+    none."""
     if term.per is None:
         return ("",)
     every = model.directions(term.per)

@@ -10,7 +10,7 @@ from ..terms.terms import Term
 
 
 def said_of_fit(fitted: BestFit, terms: Sequence[Term], parameters: Sequence[Parameter]) -> dict:
-    """Those fields of a `ChunkReport` that the Solver knows; `parameters`: of the terms."""
+    """The fields of a `ChunkReport` that the Solver knows; `parameters`: of the terms."""
     solved = fitted.solved
     if solved is None:
         return {"chi_square": [], "equations": 0, "rank": 0, "iterations": 0, "statuses": {"no equations": 1}}

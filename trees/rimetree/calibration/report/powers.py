@@ -32,7 +32,7 @@ class Powers:
         return Powers(self.data.sum(axis=axis), self.residual.sum(axis=axis), self.count.sum(axis=axis))
 
     def at(self, place) -> Powers:
-        """Those at a place."""
+        """The sums at one place of the first axes, or some."""
         return Powers(self.data[place], self.residual[place], self.count[place])
 
     @property

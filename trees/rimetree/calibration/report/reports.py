@@ -150,7 +150,7 @@ class CalibrationReport:
 
     @property
     def flagged_of(self) -> dict[str, dict[str, int]]:
-        """The same of each term, or "term, direction", of which any are."""
+        """{term, or "term, direction": {reason: values flagged}}, of those of which any are."""
         names = dict.fromkeys(name for chunk in self.chunks for name in chunk.flagged_of)
         return {name: summed(chunk.flagged_of.get(name, {}) for chunk in self.chunks) for name in names}
 

@@ -102,12 +102,12 @@ class TermSolutions:
         return bool(self.flag[..., [element not in KINDS[self.kind].given for element in self.elements]].all())
 
     def of_fields(self, field_ids: Collection[int]) -> TermSolutions:
-        """Those of some fields; all if there are none of these, or where it is not known of which they are."""
+        """The solutions of some fields; all if there are none of these, or where it is not known of which they are."""
         own = None if self.field_ids is None else np.isin(self.field_ids, list(field_ids))
         return self if own is None or not own.any() else self.at_times(own)
 
     def at_times(self, which: NDArray[np.bool_]) -> TermSolutions:
-        """Those of some solution intervals: [T] booleans."""
+        """The solutions of some intervals; `which`: [T] booleans."""
         return replace(
             self,
             time_s=self.time_s[which],

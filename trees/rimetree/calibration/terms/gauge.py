@@ -60,8 +60,8 @@ def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
 def polarisation_of_stokes(
     stokes: NDArray[np.float64], feed: str, rotated: bool = False, bends: bool = False
 ) -> Polarisation:
-    """The same of Stokes parameters [any,4]; `rotated`: their Q and U turn along the band; `bends`: their fractions of
-    I change along it."""
+    """`polarisation_of` sources of Stokes parameters [any,4]; `rotated`: their Q and U turn along the band; `bends`:
+    their fractions of I change along it."""
     own, others = (1, (2, 3)) if feed == "linear" else (3, (1, 2))
     intensity = np.where(stokes[:, :1] == 0, 1, stokes[:, :1])
     fractions = stokes[:, 1:] / intensity
@@ -96,7 +96,7 @@ def axis_of(ways: NDArray, error: float) -> Axis | None:
 
 
 def _axis_of_two(basis: NDArray[np.float64]) -> Axis | None:
-    """The same of two brightnesses: the A with A B = B A^H for both."""
+    """`axis_of` two brightnesses: the A with A B = B A^H for both."""
     unit = np.concatenate([PAULI, 1j * PAULI])
     brightness = basis[:, 0, None, None] * np.eye(2) + np.einsum("bk,kij->bij", basis[:, 1:], PAULI)
     change = np.einsum("kij,bjl->kbil", unit, brightness) - np.einsum("bij,klj->kbil", brightness, np.conj(unit))

@@ -146,7 +146,7 @@ class _Slots(NamedTuple):
 
 
 def _slots(recordings, integration_s: float) -> _Slots:
-    """Those that all bands have: of the shortest."""
+    """The time slots that all bands have: those of the shortest."""
     samples = recordings[0].integration(integration_s)
     length_s = samples / recordings[0].channel_rate_hz
     shortest = min(recordings, key=lambda recording: recording.n_sample())

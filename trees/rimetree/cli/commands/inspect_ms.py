@@ -116,7 +116,7 @@ def _fields(s: dict) -> str:
 
 
 def _frame(field: dict) -> str:
-    """That of the coordinates, and what they were converted from."""
+    """The frame of a field's coordinates, and what they were converted from."""
     if field["frame"] in (field["coordinates"], ""):
         return field["coordinates"]
     return field["frame"] if field["frame"].endswith("?") else f"{field['coordinates']} (from {field['frame']})"

@@ -27,7 +27,7 @@ class Names(click.ParamType):
 
 
 class Numbers(Names):
-    """The same of numbers only, as a tuple of integers."""
+    """Numbers, or ranges of them, with commas between them, as a tuple of integers."""
 
     name = "numbers"
 

@@ -36,7 +36,7 @@ class Quantity(click.ParamType):
         self._positive = positive
 
     def with_unit(self) -> Quantity:
-        """The same, of which no bare numbers are taken."""
+        """This quantity, but bare numbers are refused."""
         return Quantity(self.name, self._units, None, positive=self._positive, zero=self._zero)
 
     def convert(self, value, param, ctx) -> float:

@@ -35,7 +35,7 @@ def check_output(ms: str, column: str, wait_s: float, *, read: str | None = None
 
 
 def check_columns(ms: str, forest, wait_s: float) -> None:
-    """The same for all columns that the Sinks of a forest write."""
+    """Raises where one of the columns that the Sinks of a forest write cannot be written."""
     sinks = [node["name"] for node in forest.nodes() if node["class"] == "Sink"]
     columns = list(dict.fromkeys(forest.get_state(name)["output_column"] for name in sinks))
     if columns:

@@ -272,8 +272,8 @@ def _scale_lines(report) -> list[str]:
 
 
 def _unexplained_lines(over_noise: float, flagged_of: dict[str, dict[str, int]]) -> list[str]:
-    """That a fit has converged does not say that it explains the data, nor that directions are not in the sky which are
-    not found beside what it leaves."""
+    """Where much more than noise is left: a fit may converge and not explain the data, and directions that are not
+    found beside what it leaves may be in the sky all the same."""
     if not over_noise > _MUCH:
         return []
     missed = [name for name, reasons in flagged_of.items() if {"without signal", "not detected"} & set(reasons)]
