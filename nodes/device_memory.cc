@@ -9,7 +9,6 @@
 // Flags: none. Derivative: none. After the "overlord" node that the author of MeqTrees' GPU node asked for (Baxter, MSc
 // thesis, University of Cape Town, future work).
 #include "runtime/core/classes/plugin_api.h"
-#include "runtime/core/error.h"
 #include "runtime/core/node/node.h"
 #include "runtime/device/device_context.h"
 

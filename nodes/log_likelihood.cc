@@ -12,7 +12,6 @@
 #include <cmath>
 
 #include "runtime/core/classes/plugin_api.h"
-#include "runtime/core/error.h"
 #include "runtime/core/forest/forest.h"
 #include "runtime/evaluate/objective.h"
 #include "runtime/math/conventions.h"

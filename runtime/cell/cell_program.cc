@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/core/error.h"
 #include "runtime/core/node/node.h"
 #include "runtime/core/threads/thread_pool.h"
 #include "runtime/core/values/pull_back.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "runtime/core/error.h"
 #include "runtime/evaluate/group_recorder.h"
 #include "runtime/program/derive.h"
 

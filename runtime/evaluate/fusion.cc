@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/core/error.h"
 #include "runtime/core/threads/thread_pool.h"
 #include "runtime/core/values/flag_rules.h"
 #include "runtime/device/device_path.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/core/error.h"
 #include "runtime/core/forest/forest.h"
 #include "runtime/core/node/solution_tiles.h"
 #include "runtime/core/threads/thread_pool.h"
