@@ -178,9 +178,7 @@ def _terms_of_sources(ns: NodeScope, seen: SkyNodes, baselines, p, q, s, sources
     if not seen.voltages:
         return [], []
     a = each(sorted({antenna for pair in baselines for antenna in pair}))
-    rest = [-1, -1] if seen.conjugates != seen.voltages else []
-    index = s.of([[i, *rest] for i in sources])
-    ns.voltage_of(a, s) << rt.Selector(seen.voltage(a), index=index)
+    ns.voltage_of(a, s) << rt.Selector(seen.voltage(a), index=s.of([[[i]] for i in sources]))
     ns.voltageH_of(a, s) << rt.ConjTranspose(ns.voltage_of(a, s))
     return [ns.voltage_of(p, s)], [ns.voltageH_of(q, s)]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from beam_cubes import some_pattern, write_cubes
+from conftest import CENTRE
 
 import rimetree as rt
 
@@ -79,11 +80,16 @@ def test_stations_far_apart_have_their_own_horizon(command, sky_file, tmp_path):
     layout = tmp_path / "layout.txt"
     layout.write_text("0 0\n3 1\n")
     rt.ms.create(
-        tmp_path / "a.ms", "wsrt", phase_centre_rad=(0.93, 0.5), duration_s=60.0, integration_s=30.0,
+        tmp_path / "a.ms", "wsrt", phase_centre_rad=CENTRE, duration_s=60.0, integration_s=30.0,
         bands=rt.ms.Band.regular(1.4e9, 4e6, 2),
     )  # fmt: skip
-    said = command("simulate", tmp_path / "a.ms", "--sky", sky_file, "--beam", f"station: {layout}").output
-    assert "beams: 14 x layout.txt of isotropic elements (" in said
+    for element in ("isotropic", "short"):
+        given = ("simulate", tmp_path / "a.ms", "--sky", sky_file, "--beam", f"station: {layout}, {element}")
+        assert "beams: 14 x layout.txt of " in command(*given).output
+        command(*given, "--column", "OTHER", "--many-node")
+        one, other = read(tmp_path / "a.ms", "MODEL_DATA"), read(tmp_path / "a.ms", "OTHER")
+        np.testing.assert_allclose(other, one, atol=1e-6)
+        assert one.any()
 
 
 def test_antennas_without_a_place_are_not_of_the_array():
