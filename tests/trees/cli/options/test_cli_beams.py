@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beam_cubes import some_pattern, write_cubes
-from conftest import CENTRE
+from command_scene import CENTRE
 from direction_cosines import direction_cosines
 from scipy.special import j1
 

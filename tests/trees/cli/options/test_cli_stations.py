@@ -2,7 +2,7 @@
 
 import numpy as np
 from beam_cubes import some_pattern, write_cubes
-from conftest import CENTRE
+from command_scene import CENTRE
 
 import rimetree as rt
 
