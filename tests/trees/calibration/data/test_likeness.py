@@ -6,6 +6,7 @@ from planted_chains import SKY, diagonal, gains
 
 import rimetree as rt
 from rimetree.calibration.data.likeness import Likeness, along, most_alike
+from rimetree.cli.runs import calibrating_text
 from rimetree.cli.runs.calibrating_text import report_text
 
 NOISE = 7.0
@@ -58,3 +59,12 @@ def test_a_source_that_is_missing_is_told_though_it_is_less_than_the_noise(solve
     assert ("is no noise" in text) == bool(missing_jy)
     if missing_jy:
         assert report.no_noise.part == pytest.approx(1 - 1 / report.noise_ratio**2, rel=0.4)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"), [(0.047, "at least 4.7 %"), (0.9985, "at least 99 %"), (1.02, "at least 99 %")]
+)
+def test_how_much_is_said_without_an_exponent(part, said):
+    """It had been "1e+02 %"."""
+    (line,) = calibrating_text.no_noise_lines(Likeness(part, 1.0, 1e-5))
+    assert line.startswith(said)

@@ -215,6 +215,6 @@ def _uvw(s: dict) -> str:
         lines.append(
             f"field {direction['field_id']}: UVW "
             + _verdict(direction, where, away)
-            + f" (rms difference {100 * direction['residual']:.2g} % of the UVW)"
+            + f" (rms difference {100 * direction['residual']:.3g} % of the UVW)"
         )
     return "\n".join(lines)

@@ -231,7 +231,7 @@ def report_text(report, terms) -> str:
     lines = [
         f"{report.converged} of {report.solves} solves converged ({ending})",
         *_unexplained_lines(report.over_noise, report.flagged_of),
-        *_no_noise_lines(report.no_noise),
+        *no_noise_lines(report.no_noise),
         f"values flagged: {counts_text(report.flagged) or 'none'}",
         *_flagged_lines(report.flagged_of),
         *_standing_out_lines(report.standing_out),
@@ -284,13 +284,13 @@ def _unexplained_lines(over_noise: float, flagged_of: dict[str, dict[str, int]])
     ]
 
 
-def _no_noise_lines(found) -> list[str]:
+def no_noise_lines(found) -> list[str]:
     """What is no noise, however little of the data it is: a fit that has converged is not always the best one."""
     if not (found.deviations > _SURE and found.part > _LITTLE):
         return []
     return [
-        f"at least {100 * found.part:.2g} % of what is left is no noise, as it is alike in neighbouring channels or "
-        "times (sources or terms are missing, intervals are too long, or a fit is not the best one)"
+        f"at least {min(100 * found.part, 99):.2g} % of what is left is no noise, as it is alike in neighbouring channels "
+        "or times (sources or terms are missing, intervals are too long, or a fit is not the best one)"
     ]
 
 
