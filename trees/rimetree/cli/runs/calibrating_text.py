@@ -289,8 +289,8 @@ def no_noise_lines(found) -> list[str]:
     if not (found.deviations > _SURE and found.part > _LITTLE):
         return []
     return [
-        f"at least {min(100 * found.part, 99):.2g} % of what is left is no noise, as it is alike in neighbouring channels "
-        "or times (sources or terms are missing, intervals are too long, or a fit is not the best one)"
+        f"at least {min(100 * found.part, 99):.2g} % of what is left is no noise, as it is alike in neighbouring "
+        "channels or times (sources or terms are missing, intervals are too long, or a fit is not the best one)"
     ]
 
 
