@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
-from rimetree.calibration.searches.smoothing import without_outliers
+from rimetree.calibration.solutions.outliers_of_solutions import without_outliers
 from rimetree.cli import cli
 from rimetree.cli.runs.calibrating_text import report_text
 

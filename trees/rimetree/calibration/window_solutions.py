@@ -12,10 +12,11 @@ import numpy as np
 from .collected import Collected
 from .plan.planning import CalibrationOptions
 from .report.reports import ChunkReport
-from .searches.smoothing import smoothed, without_outliers
+from .searches.smoothing import smoothed
 from .session import Session
 from .solutions.choosing import FIELDS, SEEN, fields_of, fields_text
 from .solutions.one_reference import with_one_reference
+from .solutions.outliers_of_solutions import without_outliers
 from .solutions.solutions import Solutions
 from .solutions.term_solutions import TermSolutions
 from .terms.conventions import NORMALISED

@@ -19,6 +19,7 @@ from .._core import EARTH_ROTATION_RAD_S, Error
 from ..arguments import check_fields, checked
 from ..evaluation.cells import spacings_of
 from ..machine import size_text
+from ..ms.reading import CORRELATION_NUMBERS
 from ..telescopes import Telescope
 from ..utc import dut1, parse_utc, with_dut1
 from .antenna_uvw import antenna_uvw
@@ -30,7 +31,7 @@ _LOWEST_HZ = 1e6
 _DEFAULT_CHANNELS = 64
 _DEFAULT_DATE_MJD_S = 60676.0 * 86400.0  # 2025-01-01
 _CORRELATIONS = {"linear": ("XX", "XY", "YX", "YY"), "circular": ("RR", "RL", "LR", "LL")}
-_NUMBERS = {"RR": 5, "RL": 6, "LR": 7, "LL": 8, "XX": 9, "XY": 10, "YX": 11, "YY": 12}
+_NUMBERS = {name: CORRELATION_NUMBERS[name] for feed in ("circular", "linear") for name in _CORRELATIONS[feed]}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, CalibrationOptions, parse_term, parse_terms
-from rimetree.calibration.searches.smoothing import smoothed, without_outliers
+from rimetree.calibration.searches.smoothing import smoothed
+from rimetree.calibration.solutions.outliers_of_solutions import without_outliers
 
 CENTRE = (0.93, -0.485)
 SKY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (60.0, 0.0, 0.0, 0.0))])

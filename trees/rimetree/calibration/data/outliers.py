@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import checked
+from ..medians import SIGMA_OVER_MEDIAN
 
-_MAD = 1.4826  # standard deviation over median of magnitudes, of normal noise
 _RAYLEIGH = 1 / 1.17741  # standard deviation of real and imaginary part over median of the magnitude, of complex noise
 _AT_A_TIME = 1 << 20  # magnitudes, of which copies are made
 _LEAST = 8  # values of which a median tells something
@@ -42,7 +42,7 @@ def standing_out(size: NDArray, most_sigma: float, *, around: str, usual: NDArra
         along = by_channel if len(size) >= 5 else filled
         middle = _median(along, 1 if len(size) >= 5 else 2)
         deviation = np.abs(filled - middle)
-        limit = most_sigma * _MAD * _median(deviation, 2)
+        limit = most_sigma * SIGMA_OVER_MEDIAN * _median(deviation, 2)
     with np.errstate(invalid="ignore"):
         return known & (deviation > limit) & (limit > 0) & (total >= _LEAST)
 

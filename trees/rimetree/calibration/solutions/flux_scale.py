@@ -6,6 +6,7 @@ gains found with it are too large by sqrt(r) in amplitude (one r for all antenna
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,11 +14,10 @@ import numpy as np
 
 from ...arguments import checked
 from ..errors import CalibrationError
+from ..medians import median_and_sigma
 from ..terms.terms import Term
 from .solutions import Solutions
 from .term_solutions import TermSolutions
-
-_MAD = 1.4826  # standard deviation over median of magnitudes, of normal noise
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,8 @@ def _ratios(term: TermSolutions, reference_field: int, ids: tuple[int, ...]) -> 
                 f"the flux scale cannot be transferred from field {reference_field} to field {field_id}: no "
                 f"antenna has solutions of {term.name} on both"
             )
-        ratio = float(np.median(each))
-        sigma = float(_MAD * np.median(np.abs(each - ratio)) / np.sqrt(len(each)))
-        found.append(FluxRatio(field_id, ids, ratio, sigma, len(each)))
+        ratio, sigma = map(float, median_and_sigma(each))
+        found.append(FluxRatio(field_id, ids, ratio, sigma / math.sqrt(len(each)), len(each)))
     return found
 
 
