@@ -18,7 +18,7 @@ std::string tuning_path();
 TuningEntries parse_tuning(const std::string& json);
 std::string tuning_text(const TuningEntries& entries);
 
-/// Those of the file; none where there is none. Throws Error.
+/// The entries of the file; none where there is no file. Throws Error.
 TuningEntries read_tuning_file();
 /// Replaces the file, completely or not at all. Throws Error.
 void write_tuning_file(const TuningEntries& entries);

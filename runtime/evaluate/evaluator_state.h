@@ -16,7 +16,7 @@ struct EvaluatorState {
 
   /// Plans anew where the forest has changed, or where the plan has not all of these nodes.
   void update_plan(std::span<const int> roots = {});
-  /// The same for a plan that was refused.
+  /// Plans anew where a plan was refused.
   void make_plan();
   void set_as_written(std::optional<bool> as_written);
   /// Opens the devices that the forest or the options name.

@@ -97,7 +97,7 @@ class Fusion {
                          const CellShape& shape) {
     return find(group, results, cells, shape);
   }
-  /// The same for devices; nullptr where it is none of theirs.
+  /// The program of a group for devices; nullptr where it is none of theirs.
   std::shared_ptr<const program::ThreadProgram> program_on_device(const FusedGroup& group,
                                                                   std::span<const Result* const> results,
                                                                   const Cells& cells, const CellShape& shape);

@@ -35,7 +35,7 @@ class Placement {
   /// The device for evaluations of one batch, and what its nodes do there; nullptr: the host. `wanted`: whether
   /// somebody wants the results there, or has asked for them.
   DeviceContext* choose(std::span<Evaluation* const> batch, bool wanted, std::vector<DevicePlan>& plans) const;
-  /// The same for evaluations of which is known what they would do there, by recorded programs.
+  /// As choose(), for evaluations of which is known what they would do there, by recorded programs.
   DeviceContext* choose_for(std::span<Evaluation* const> batch, bool wanted, std::span<const DevicePlan> plans) const;
   /// Whether a batch would be evaluated on a device for its size, if all its inputs were on the host.
   bool is_expected_on_device(const Forest& forest, const Plan& plan, const Batch& batch, const CellShape& cells) const;

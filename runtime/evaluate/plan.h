@@ -46,8 +46,8 @@ class Plan {
   /// Splits the roots, in their order, into groups whose peak stays under the budget as far as single roots allow.
   std::vector<std::vector<int>> waves(std::span<const int> roots, const CellShape& cells, std::uint64_t budget,
                                       const std::vector<bool>& unstored = {}) const;
-  /// The same, of groups under `portion`, if that is less: but all together, if the budget allows it, where roots share
-  /// so much that most would be made several times.
+  /// As waves(), of groups under `portion`, if that is less: but all together, if the budget allows it, where roots
+  /// share so much that most would be made several times.
   std::vector<std::vector<int>> portions(std::span<const int> roots, const CellShape& cells, std::uint64_t budget,
                                          std::uint64_t portion, const std::vector<bool>& unstored = {}) const;
 

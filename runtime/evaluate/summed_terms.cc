@@ -38,7 +38,7 @@ void ForwardPass::find_sums() {
   }
 }
 
-/// Those that could not be evaluated so will not be tried again. (Exceptions leave them to the next time.)
+/// Sums that could not be evaluated so will not be tried again. (Exceptions leave them to the next time.)
 void ForwardPass::refuse_sums() {
   for (const TermSum* sum : refused_sums_) state_.evaluated.fusion()->sums().refuse(*sum);
   refused_sums_.clear();

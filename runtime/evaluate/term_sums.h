@@ -52,7 +52,7 @@ class TermSums {
   /// From now on, nodes are evaluated in other ways: their terms are not of one kind.
   void refuse(const TermSum& sum);
 
-  /// Those that are expected in evaluations of values of all nodes.
+  /// The sums that are expected in evaluations of values of all nodes.
   std::vector<TermSum> expected();
 
  private:

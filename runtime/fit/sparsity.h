@@ -23,7 +23,7 @@ class Sparsity {
   std::uint32_t row(std::size_t element) const { return row_[element]; }
   /// Where an element is kept; row >= column. Throws std::out_of_range where the matrix has none.
   std::size_t find(std::size_t row, std::size_t column) const { return find_after(begin_[column], row, column); }
-  /// The same, where it is at or behind an element of that column: the next ones are looked at first.
+  /// As find(), where it is at or behind an element of that column: the next ones are looked at first.
   std::size_t find_after(std::size_t element, std::size_t row, std::size_t column) const {
     for (std::size_t e = element; e < std::min(element + 2, begin_[column + 1]); ++e)
       if (row_[e] == row) return e;

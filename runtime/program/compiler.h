@@ -94,7 +94,7 @@ class Compiler {
   Name partner(Name i) const;
   void find_sines();
 
-  /// Those of the outputs whose numbers are complete after so many operations.
+  /// Stores of the outputs whose numbers are complete after so many operations.
   void emit_stores(Program::Tier& tier, std::size_t after);
 
   /// Numbers without axes that tiers above read.

@@ -20,7 +20,7 @@ using Axes = std::uint8_t;
 inline constexpr int kDimensions = 1 + kAxes;
 inline constexpr Axes kItems = 1;
 constexpr Axes bit_of(Axis axis) { return static_cast<Axes>(2 << static_cast<int>(axis)); }
-/// Those of the cells along which a shape is longer than 1.
+/// The axes of the cells along which a shape is longer than 1.
 Axes axes_of(const CellShape& cells);
 /// Beside the axes along which coordinates vary: that all cells are equally long, or wide.
 inline constexpr Axes kEqualTimeWidths = 32, kEqualFrequencyWidths = 64;

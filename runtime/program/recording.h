@@ -41,7 +41,7 @@ class Recording {
   /// More operations than this are no small program.
   static constexpr std::size_t kMostOperations = 200000;
 
-  /// That of the innermost Scope on this thread; throws std::logic_error where there is none.
+  /// The recording of the innermost Scope on this thread; throws std::logic_error where there is none.
   static Recording& current();
   class Scope {
    public:

@@ -28,7 +28,7 @@ class WrittenPhases {
 
   /// How many nodes have been put in.
   std::size_t count() const { return count_; }
-  /// Those that are made from sums that leave out what is flagged, or missing.
+  /// Nodes put in that are made from sums that leave out what is flagged, or missing.
   const std::vector<std::pair<int, LeftOut>>& leaving_out() const { return leaving_out_; }
   /// Constants whose values have been read: what has been found holds as long as they do not change.
   std::span<const int> numbers() const;

@@ -46,7 +46,7 @@ Tile average(const Tile& tile, const Averaging& averaging);
 
 /// So many slots of a tile from one on, with all of its baselines.
 using ReadSlots = std::function<Tile(std::size_t first, std::size_t n)>;
-/// The same of a tile of which parts are read, of at most so many slots or one cell: they need not be in memory
+/// average() of a tile of which parts are read, of at most so many slots or one cell: they need not be in memory
 /// together. `outline`: the axes of the tile.
 Tile average_by_parts(const Tile& outline, const Averaging& averaging, std::size_t most_slots, const ReadSlots& read);
 

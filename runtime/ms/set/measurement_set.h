@@ -30,7 +30,7 @@ class MeasurementSet {
   std::int64_t n_row() const { return table_.n_row(); }
   /// What each row is: read when it is first asked for, and held as long as the set is open or anybody has it.
   std::shared_ptr<const RowIndex> rows() const;
-  /// The same as in_one_order() makes them (one_order.h).
+  /// The rows as in_one_order() makes them (one_order.h).
   std::shared_ptr<const RowIndex> rows_in_one_order() const;
   const Metadata& metadata() const { return metadata_; }
 

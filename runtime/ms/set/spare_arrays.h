@@ -14,7 +14,7 @@
 
 namespace rimetree::ms {
 
-/// Those of one Measurement Set. May be used from several threads.
+/// The spare arrays of one Measurement Set. May be used from several threads.
 class SpareArrays : public std::enable_shared_from_this<SpareArrays> {
  public:
   static std::shared_ptr<SpareArrays> create() { return std::shared_ptr<SpareArrays>(new SpareArrays); }

@@ -64,7 +64,7 @@ class TileReader {
   Averaging averaging_of(std::size_t index) const {
     return selection_.rows.averaging_of(plan_.tiles.at(index).averaged);
   }
-  /// The same, and the data, of slots of the plan; `axes`: their outline.
+  /// The axes, and the data, of slots as they are stored; `axes`: their outline.
   Tile stored_outline(const TileKey& key) const;
   Tile read_stored(const TileKey& key, Tile axes) const;
   ChannelRange channels(int data_desc_id) const;

@@ -23,11 +23,11 @@ class TileStream {
 
   std::size_t size() const { return parts_.size(); }
   bool joins_windows() const { return join_windows_; }
-  /// Of tile `index`; where windows are joined, of the first.
+  /// The key of tile `index`; where windows are joined, of the first.
   const TileKey& key(std::size_t index) const { return reader_.tiles()[parts_[index].front()]; }
-  /// Its axes (TileReader::outline); reads nothing.
+  /// The axes of tile `index` (TileReader::outline); reads nothing.
   Tile outline(std::size_t index) const;
-  /// Those of the windows that are joined in it, before averaging.
+  /// The tiles of the windows that are joined in tile `index`, before averaging.
   std::vector<Tile> stored_windows(std::size_t index) const;
   /// Of all tiles, in the order in which windows are joined.
   std::vector<int> data_desc_ids() const;

@@ -9,7 +9,7 @@ namespace rimetree::solve {
 std::vector<double> alternate(const Problem& problem, const JonesProducts& products, const JonesSums& sums,
                               std::vector<double>& values, Cancellation& cancellation);
 
-/// The same where each model is one full matrix on either side.
+/// As alternate(), where each model is one full matrix on either side.
 std::vector<double> alternate_matrices(const Problem& problem, const JonesProducts& products, const JonesSums& sums,
                                        std::vector<double>& values, Cancellation& cancellation);
 

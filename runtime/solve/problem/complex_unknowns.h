@@ -12,8 +12,8 @@ namespace rimetree::solve {
 /// By group, with the unknowns' places in it.
 std::vector<std::vector<fit::ComplexMatrix>> complex_unknowns(const Forest& forest, const Problem& problem);
 
-/// The same, of complex numbers: (real, imaginary part) of each of which both are unknowns, whatever is held of the
-/// matrix that they are in.
+/// By group, complex numbers as (real, imaginary part) where both are unknowns, whatever is held of the matrix that
+/// they are in.
 std::vector<std::vector<std::pair<std::size_t, std::size_t>>> complex_numbers(const Forest& forest,
                                                                               const Problem& problem);
 

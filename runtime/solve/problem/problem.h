@@ -39,7 +39,7 @@ struct SolvableParm {
   std::size_t first_unknown = 0;
   /// Solution tile of each segment of the cells.
   std::vector<std::int32_t> time_tile, frequency_tile;
-  /// Those that occur, ascending.
+  /// Solution tiles that occur, ascending.
   std::vector<std::int32_t> time_tiles, frequency_tiles;
 };
 
@@ -82,7 +82,7 @@ class Problem {
   /// Divides the cells into blocks on which no solution tile changes.
   void divide(const Cells& cells, const BlockEdges& also = {});
 
-  /// Those that were divided.
+  /// The cells that were divided.
   const CellShape& cells() const { return cells_; }
 
   std::vector<Equation> equations;

@@ -113,7 +113,7 @@ def _axis(name: str, centre, name_of_width: str = "", width=None, unit: str = ""
 
 
 def spacings_of(centres: np.ndarray) -> np.ndarray:
-    """The distance of each from its neighbours, wherever in the list these are; 0 for a single one."""
+    """[n] the distance of each from its neighbours, wherever in the list these are; 0 for a single one."""
     order = np.argsort(centres, kind="stable")
     spacings = np.zeros(len(centres))
     if len(centres) > 1:

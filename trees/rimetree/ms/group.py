@@ -83,7 +83,7 @@ class MsGroup:
 
     @functools.cached_property
     def some_times_s(self) -> NDArray[np.float64]:
-        """Times of at most eight of its slots, spread evenly over them."""
+        """[time] centres (MJD, seconds) of at most eight of its slots, spread evenly over them."""
         slots = sorted({time_s for time_s, _ in slot_scans(self.path, **without_averaging(self.selection))})
         return np.array(slots)[np.unique(np.linspace(0, len(slots) - 1, min(8, len(slots))).round().astype(int))]
 

@@ -32,7 +32,7 @@ class SampledBand:
     is_real: bool = False
 
     def points_hz(self, points: int) -> NDArray[np.float64]:
-        """Frequencies over the band, ascending."""
+        """[point] frequencies (Hz) over the band, ascending."""
         width = self.rate_hz * (0.5 if self.is_real else self.channels)
         low = 0.0 if self.is_real else -0.5
         return self.centre_hz + width * (low + (np.arange(points) + 0.5) / points)
@@ -42,7 +42,8 @@ class SampledBand:
         return self.centre_hz + (self.rate_hz / 4 if self.is_real else 0.0)
 
     def offsets_hz(self, n: int) -> NDArray[np.float64]:
-        """From `centre_hz`, of the bins of n samples: of one channel those of a transform, else of each channel."""
+        """[bin] offsets (Hz) from `centre_hz` of the bins of n samples: of one channel those of a transform, else one
+        for each channel."""
         if self.channels > 1:
             return (np.arange(self.channels) - self.channels // 2) * self.rate_hz
         if self.is_real:

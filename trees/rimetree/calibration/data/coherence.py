@@ -89,11 +89,11 @@ class CoherenceBins:
     frequency_edges_hz: NDArray[np.float64] | None
 
     def times(self, time_s: NDArray[np.float64]) -> NDArray[np.intp]:
-        """The bin of each time."""
+        """[time] the bin of each time (MJD, seconds)."""
         return np.searchsorted(self.time_edges_s[1:-1], time_s, side="right")
 
     def frequencies(self, frequency_hz: NDArray[np.float64]) -> NDArray[np.intp]:
-        """The bin of each channel."""
+        """[channel] the bin of each channel."""
         if self.frequency_edges_hz is None:
             return np.arange(len(frequency_hz))
         return np.searchsorted(self.frequency_edges_hz[1:-1], frequency_hz, side="right")
@@ -269,7 +269,7 @@ class _Axis:
         return self.in_bins(weight) if self._even else np.where(self._there, self.in_bins(weight), 0.0)
 
     def sum(self, values: NDArray, axis: int) -> NDArray:
-        """Sums over the cells of each of the bins."""
+        """Sums over the cells of each bin: `axis` of the values is that of cells, and of the result that of bins."""
         if self._order is not None:
             values = np.take(values, self._order, axis=axis)
         return values if self._alone else np.add.reduceat(values, self._first, axis=axis)

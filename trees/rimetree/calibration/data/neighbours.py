@@ -29,6 +29,6 @@ def half_squares_of_differences(
 
 
 def as_real(values: NDArray[np.complexfloating]) -> NDArray[np.floating]:
-    """Real and imaginary parts, one after the other along the last axis."""
+    """[..., 2 n] real and imaginary parts of [..., n], one after the other."""
     values = np.ascontiguousarray(values)
     return values.view(values.real.dtype)

@@ -37,7 +37,7 @@ class Powers:
 
     @property
     def left(self) -> NDArray[np.float64]:
-        """Residual power over data power; NaN where there are no data."""
+        """Residual power over data power, of the dimensions of the sums; NaN where there are no data."""
         return np.divide(self.residual, self.data, out=np.full(self.data.shape, np.nan), where=self.data > 0)
 
 

@@ -29,7 +29,7 @@ _PARTS = 4  # of more antennas, which are found anew together
 
 
 def phase_rate(quantity: str, frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
-    """h(nu): the phase in radians per unit of a "clock" (s), "tec" (1e16 m^-2) or "rotationmeasure" (rad/m^2)."""
+    """[freq] h(nu): phase in radians per unit of a "clock" (s), "tec" (1e16 m^-2) or "rotationmeasure" (rad/m^2)."""
     if quantity == "rotationmeasure":
         return (SPEED_OF_LIGHT_M_S / frequency_hz) ** 2
     return 2 * math.pi * frequency_hz if quantity == "clock" else TEC_PHASE_HZ / frequency_hz

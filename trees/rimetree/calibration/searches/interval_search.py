@@ -36,7 +36,7 @@ class IntervalSearch:
     reference: int = 0
 
     def cells(self, term: Term, bins: ChunkBins, sums: Coherence) -> tuple[NDArray, NDArray]:
-        """The solution interval of a term that each bin is in, in time and in frequency."""
+        """([time], [freq]) the solution interval of a term that each bin is in, along both axes."""
         centre = 0.5 * (bins.time_edges_s[:-1] + bins.time_edges_s[1:])
         edges = bins.chunk.times[term.name].edges, self.plan.frequencies[term.name].edges
         return tuple(

@@ -121,8 +121,8 @@ def _gain(nodes: dict, e: int, modulus: NodeStub | float) -> NodeDef | float:
 def polar_of(
     re: np.ndarray, im: np.ndarray, sigma_re: np.ndarray, sigma_im: np.ndarray, cross: np.ndarray
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Amplitude and phase of complex gains, and their standard deviations to first order; `cross`: covariance of the
-    real and the imaginary part."""
+    """Amplitude and phase (rad) of complex gains of any dimensions, and their standard deviations to first order;
+    `cross`: covariance of the real and the imaginary part."""
     amplitude = np.hypot(re, im)
     with np.errstate(invalid="ignore", divide="ignore"):
         cos, sin = re / amplitude, im / amplitude
