@@ -106,6 +106,8 @@ def check_fields(record, error: type[Exception] | None = None) -> None:
             fits = fitting(value, hint, f"{kind.__name__}: {name}", name)
         except Error as problem:
             raise (error or type(problem))(str(problem)) from None
+        if isinstance(fits, list | np.ndarray) and _takes_tuples_only(hint):
+            fits = tuple(fits.tolist() if isinstance(fits, np.ndarray) else fits)  # what is compared and hashed
         if fits is not value:
             object.__setattr__(record, name, fits)
 
@@ -155,6 +157,14 @@ def _takes_numbers(hint) -> bool:
     if hint in _NUMBERS or origin is np.ndarray:
         return True
     return any(_takes_numbers(one) for one in parts if one is not type(None))
+
+
+def _takes_tuples_only(hint) -> bool:
+    """Whether no other sequences are meant to be kept."""
+    origin, parts = _origin_and_parts(hint)
+    options = parts if origin in (typing.Union, types.UnionType) else (hint,)
+    origins = [_origin_and_parts(one)[0] for one in options if one is not type(None)]
+    return bool(origins) and all(one is tuple for one in origins)
 
 
 def _fits(value, hint) -> bool:

@@ -188,7 +188,8 @@ def test_beams_that_stand_are_those_that_follow_at_the_time_when_they_meet(beam)
         np.testing.assert_allclose(standing[:, :, t], visibilities(beam)[:, :, t], atol=1e-10)
         assert np.abs(standing[:, :, other] - visibilities(beam)[:, :, other]).max() > 0.05
     assert " at azimuth " in str(beam.standing_at((0.1, 1.0), SITE))
-    assert beam.standing_at((0.1, 1.0), SITE).pointed_at(CENTRE) == beam.pointed_at(CENTRE)
+    assert beam.standing_at((0.1, 1.0), SITE).pointed_at(CENTRE) == beam.pointed_at(list(CENTRE))
+    assert hash(beam.standing_at([0.1, 1.0], SITE)) == hash(beam.standing_at(np.array([0.1, 1.0]), list(SITE)))
 
 
 def test_a_beam_at_the_zenith_sees_alike_all_around():
@@ -216,7 +217,7 @@ def test_what_cannot_stand_is_refused():
 def test_layouts_are_read(tmp_path):
     file = tmp_path / "layout.txt"
     file.write_text("# east, north\n1.0, 2.0\n\n-3 4 0.5 0.01 7  # with errors\n")
-    beam = rt.StationBeam.read(str(file), SITE, element="short")
+    beam = rt.StationBeam.read(file, SITE, element="short")
     np.testing.assert_array_equal(beam.elements_m, [[1, 2, 0], [-3, 4, 0.5]])
     assert str(beam).startswith("layout.txt of short dipoles (2 elements, ")
     for text, said in (("1 a\n", "line 1"), ("\n", "no elements"), ("1\n", "line 1"), ("1 nan\n", "line 1")):

@@ -103,13 +103,13 @@ class Beam:
         ns.horizon(k) << horizon_nodes(place.centre, horizon(self.site_m))
         return self.voltage(drifting(ns, k, place, ns.horizon(k), self.azel_rad))
 
-    def pointed_at(self, radec_rad: tuple[float, float]) -> Beam:
+    def pointed_at(self, radec_rad: Sequence[float]) -> Beam:
         """The same, towards another place of the sky."""
         return replace(self, pointing_rad=radec_rad, azel_rad=None, site_m=None)
 
-    def standing_at(self, azel_rad: tuple[float, float], site_m: Sequence[float]) -> Beam:
+    def standing_at(self, azel_rad: Sequence[float], site_m: Sequence[float]) -> Beam:
         """The same of a dish that stands there and points to this azimuth and elevation."""
-        return replace(self, pointing_rad=None, azel_rad=azel_rad, site_m=tuple(site_m))
+        return replace(self, pointing_rad=None, azel_rad=azel_rad, site_m=site_m)
 
     def __str__(self) -> str:
         """As a report says it: "gaussian beam of 41.6 arcmin at 1400 MHz" """

@@ -90,13 +90,14 @@ class BeamPattern:
     @checked
     def read(
         cls,
-        files: str,
+        files: str | os.PathLike,
         *,
         pointing_rad: Sequence[float] | None = None,
         site_m: Sequence[float] | None = None,
     ) -> BeamPattern:
         """From FITS files of names like "beam_$(corr)_$(reim).fits". Raises `Error` where there are none, or where they
         do not fit together."""
+        files = os.fspath(files)
         feed, names = _names(files)
         axes, parts = None, []
         for file in names:
@@ -135,11 +136,11 @@ class BeamPattern:
     def varies_in_time(self) -> bool:
         return self.site_m is not None
 
-    def pointed_at(self, radec_rad: tuple[float, float]) -> BeamPattern:
+    def pointed_at(self, radec_rad: Sequence[float]) -> BeamPattern:
         """The same, towards another place of the sky."""
         return replace(self, pointing_rad=radec_rad)
 
-    def standing_at(self, azel_rad: tuple[float, float], site_m: Sequence[float]) -> BeamPattern:
+    def standing_at(self, azel_rad: Sequence[float], site_m: Sequence[float]) -> BeamPattern:
         """Raises `Error`."""
         raise Error("patterns from files are those of dishes that follow the sky, not of ones that stand")
 

@@ -123,7 +123,7 @@ class StationBeam:
 
     @classmethod
     @checked
-    def read(cls, file: str, site_m: Sequence[float], **how) -> StationBeam:
+    def read(cls, file: str | os.PathLike, site_m: Sequence[float], **how) -> StationBeam:
         """Of a file with a line for each element: to the east, the north and, unless the station is level, the zenith,
         in metres, with blanks or commas between them, as OSKAR's `layout.txt` has them; further columns do not count,
         and `#` begins a comment. `how`: further arguments of `of_elements`. Raises `Error` for what is no such file."""
@@ -177,11 +177,11 @@ class StationBeam:
         x_only, y_only = rt.Constant(np.diag([1.0, 0.0])), rt.Constant(np.diag([0.0, 1.0]))
         return rt.MatrixMultiply(factors[0], x_only, dipoles) + rt.MatrixMultiply(factors[1], y_only, dipoles)
 
-    def pointed_at(self, radec_rad: tuple[float, float]) -> StationBeam:
+    def pointed_at(self, radec_rad: Sequence[float]) -> StationBeam:
         """The same, towards another place of the sky, tiles and all."""
         return replace(self, pointing_rad=radec_rad, azel_rad=None, tile_pointing_rad=None)
 
-    def standing_at(self, azel_rad: tuple[float, float], site_m: Sequence[float] | None = None) -> StationBeam:
+    def standing_at(self, azel_rad: Sequence[float], site_m: Sequence[float] | None = None) -> StationBeam:
         """The same with a beam that stands at this azimuth and elevation, tiles and all."""
         return replace(self, pointing_rad=None, azel_rad=azel_rad, tile_pointing_rad=None)
 
@@ -223,7 +223,7 @@ class StationBeam:
         return f"{self.description} ({len(self.elements_m)} {parts}, {self.fingerprint[:8]})"
 
 
-def read_layout(file: str) -> NDArray[np.float64]:
+def read_layout(file: str | os.PathLike) -> NDArray[np.float64]:
     """[element,3] from a file as `StationBeam.read` takes it, in metres."""
     try:
         with open(file, encoding="utf-8") as lines:
