@@ -23,9 +23,7 @@ struct Cos3BeamBody {
 
 class Cos3Beam final : public CellNode<Cos3Beam> {
  public:
-  explicit Cos3Beam(const State& state) : CellNode(state), width_per_hz_(state.real("width_per_hz")) {
-    if (!(width_per_hz_ > 0)) throw StateError("state field \"width_per_hz\" must be positive");
-  }
+  explicit Cos3Beam(const State& state) : CellNode(state), width_per_hz_(state.real("width_per_hz")) {}
   static constexpr Numbers kNumbers = Numbers::real_to_real;
   static constexpr bool kVariesInFrequency = true;
 
@@ -43,7 +41,8 @@ class Cos3Beam final : public CellNode<Cos3Beam> {
                        .type = StateType::real,
                        .default_value = 65e-9,
                        .unit = "1/Hz",
-                       .doc = "scale of the beam"}}};
+                       .doc = "scale of the beam",
+                       .limits = {.least = 0, .without_least = true}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
