@@ -134,7 +134,7 @@ def test_planes_that_do_not_go_together_are_refused(tmp_path):
     with pytest.raises(rt.sky.SkyModelError, match="planes of STOKES 1, 1, 1, 1: some are the same"):
         rt.sky.read(path)
     planes[3, 3, 47] = np.nan
-    with pytest.raises(rt.sky.SkyModelError, match=r"1 pixels are blank in some planes of STOKES .* x48y4 the first"):
+    with pytest.raises(rt.sky.SkyModelError, match=r"1 pixels are blank in some planes .* x48y4 the first"):
         rt.sky.read(image(path, planes))
     one = fits.ImageHDU(components()[0])
     fits.HDUList([fits.PrimaryHDU(), one, one]).writeto(path, overwrite=True)
@@ -160,9 +160,86 @@ def test_matrices_of_axes_turn_places(tmp_path, turn_deg):
         np.testing.assert_allclose(found, (east, north), atol=1e-13)
 
 
+FREQUENCY_HZ = 1.4e9 + 1e8 * np.arange(5)
+
+
+def cube(path, planes, **header):
+    """Planes [freq, y, x] of Stokes I."""
+    given = {"CTYPE4": "FREQ", "CRVAL4": 1.4e9, "CDELT4": 1e8, "CTYPE3": "STOKES", "CRVAL3": 1.0, "CDELT3": 1.0}
+    return image(path, planes, **(given | header))
+
+
+def polynomial(order):
+    """[freq, y, x]: of each component a polynomial of frequency, of order 0 for one of them."""
+    rng = np.random.default_rng(3)
+    slope = (FREQUENCY_HZ / 1.6e9 - 1)[:, None, None]
+    planes = sum(components() * rng.normal(size=SHAPE) * slope**k for k in range(order + 1))
+    planes[:, 20, 25] = 0.7
+    return planes
+
+
+def seen(sky, frequency_hz):
+    """{name: flux}"""
+    from rimetree.sky_fluxes import stokes_at
+
+    return dict(zip(sky.names, stokes_at(sky, frequency_hz)[:, 0], strict=True))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 4])
+def test_planes_of_several_frequencies_are_spectra(tmp_path, order):
+    """Of the lowest order that goes through them, also between planes; in one file, or in a file each."""
+    planes = polynomial(order)
+    sky = rt.sky.read(cube(tmp_path / "cube.fits", planes))
+    assert max(len(source.spectrum) for source in sky) == order
+    found = seen(sky, FREQUENCY_HZ)
+    for name, (x, y) in {"x26y21": (25, 20), "x48y4": (47, 3), "x3y39": (2, 38), "x31y20": (30, 19)}.items():
+        np.testing.assert_allclose(found[name], planes[:, y, x], atol=1e-6)
+    for k, plane in enumerate(planes):
+        image(tmp_path / f"field-{k:04}-model.fits", plane[None], CRVAL3=FREQUENCY_HZ[k], CDELT3=1e7)
+    apart = rt.sky.read(tmp_path / "field-0*-model.fits")
+    for name, flux in seen(apart, FREQUENCY_HZ).items():
+        np.testing.assert_allclose(flux, found[name], atol=1e-6)
+    if order == 2:
+        nearest = seen(sky, [1.55e9])
+        at = 1.55 / 1.6 - 1
+        expected = np.polynomial.Polynomial.fit(FREQUENCY_HZ / 1.6e9 - 1, planes[:, 3, 47], 2)(at)
+        np.testing.assert_allclose(nearest["x48y4"], expected, atol=1e-6)
+
+
+def test_planes_of_frequencies_that_do_not_go_together_are_refused(tmp_path):
+    planes = polynomial(1)
+    for header, said in (
+        ({"CDELT4": 0.0}, "planes have the same frequency"),
+        ({"CUNIT4": "m/s"}, "frequencies are in m/s, expected Hz"),
+    ):
+        with pytest.raises(rt.sky.SkyModelError, match=said):
+            rt.sky.read(cube(tmp_path / "a.fits", planes, **header))
+    noise = np.concatenate([planes, planes])
+    noise[:, 3, 47] = np.random.default_rng(2).normal(size=10)
+    with pytest.raises(rt.sky.UnsupportedError, match="no polynomials of 4 coefficients go through"):
+        rt.sky.read(cube(tmp_path / "a.fits", noise, CDELT4=1e7))
+    both = np.repeat(planes[:, None], 2, axis=1)
+    one = fits.PrimaryHDU(np.asarray(both, np.float32))
+    with fits.open(cube(tmp_path / "a.fits", planes)) as units:
+        one.header.update({k: v for k, v in units[0].header.items() if k[:5] in ("CTYPE", "CRVAL", "CDELT", "CRPIX")})
+    one.header["BUNIT"] = "Jy/pixel"
+    one.writeto(tmp_path / "b.fits")
+    with pytest.raises(rt.sky.UnsupportedError, match="that are polarised are not supported"):
+        rt.sky.read(tmp_path / "b.fits")
+    image(tmp_path / "c-0.fits", planes[:1])
+    image(tmp_path / "c-1.fits", planes[1:2], CRVAL1=57.0, CRVAL3=1.5e9)
+    with pytest.raises(rt.sky.SkyModelError, match=r"its pixels or its planes of STOKES are not those of .*c-0\.fits"):
+        rt.sky.read(tmp_path / "c-?.fits")
+    (tmp_path / "c-2.fits").write_text("a b c")
+    with pytest.raises(rt.sky.SkyModelError, match="no FITS image; only these are read by names with wildcards"):
+        rt.sky.read(tmp_path / "c-*.fits")
+    with pytest.raises(rt.sky.SkyModelError, match="there are no files of such names"):
+        rt.sky.read(tmp_path / "d-*.fits")
+
+
 def test_cubes_and_damaged_files_are_refused(tmp_path):
     path = image(tmp_path / "m.fits", components(3), CTYPE4="VELO", CTYPE3="STOKES", CDELT3=1.0, CRVAL3=1.0)
-    with pytest.raises(rt.sky.UnsupportedError, match="3 planes along VELO: a model image has one frequency"):
+    with pytest.raises(rt.sky.UnsupportedError, match="3 planes along VELO, expected planes of FREQ and STOKES"):
         rt.sky.read(path)
     path.write_bytes(path.read_bytes()[:3000])
     with pytest.raises(rt.sky.SkyModelError, match=r"no FITS image that can be read|no image"):

@@ -1,8 +1,9 @@
 """Model images (FITS, in Jy/pixel), as deconvolution leaves them: each pixel that is not 0 is a point at its middle.
 
 What an image is in Jy/beam is convolved and no model. Pixels that are no number are outside of the image. Planes of a
-STOKES axis are I, Q, U and V. There is one frequency, at which the fluxes are; they have no spectrum. Positions are in
-ICRS, or J2000.
+STOKES axis are I, Q, U and V. Positions are in ICRS, or J2000. Of one frequency the fluxes have no spectrum. Planes of
+several frequencies, in a cube or in a file each, are of Stokes I, and the spectrum of each pixel is the polynomial of
+lowest order that goes through them, the same order for all pixels.
 
 Source: Pence et al. 2010, A&A 524, A42 (FITS); Calabretta & Greisen 2002, A&A 395, 1077 (places on the sky).
 """
@@ -12,6 +13,8 @@ from __future__ import annotations
 import gzip
 import warnings
 import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +24,8 @@ from .model import SkyModel
 from .source import Source
 
 _STOKES = {1: 0, 2: 1, 3: 2, 4: 3}  # numbers of the STOKES axis, and their places in a Source
+_MOST_COEFFICIENTS, _CLOSE, _ROUNDING = 4, 1e-3, 1e-6
+_TO_HZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 _PER_PIXEL = ("jy/pixel", "jy/pix", "jy / pixel", "jy / pix")
 
 
@@ -39,28 +44,77 @@ def is_fits(file: str) -> bool:
         raise SkyModelError(f"cannot read the sky model: {reason}", file=file) from problem
 
 
-def read_fits(file: str) -> SkyModel:
-    """The points in a model image. Raises `SkyModelError` where it is none, or `UnsupportedError` for a cube."""
+@dataclass(frozen=True)
+class _Planes:
+    """Of an image: `data` [freq,stokes,y,x] (Jy/pixel); `frequency_hz` [freq], NaN where it is not said; `stokes`: of
+    each plane, its place in a `Source`'s fluxes; `places`: as of `_places`."""
+
+    file: str
+    data: NDArray[np.float64]
+    frequency_hz: NDArray[np.float64]
+    stokes: list[int]
+    places: Callable
+
+
+def read_fits(files: Sequence[str]) -> SkyModel:
+    """The points in a model image, or in those of several frequencies. Raises `SkyModelError` where they are none, or
+    do not go together, or `UnsupportedError` for what a `Source` cannot express."""
+    images = [_planes_of(file) for file in files]
+    first = images[0]
+    corners = np.array([[0, 0], [first.data.shape[3] - 1, first.data.shape[2] - 1]])
+    for other in images[1:]:
+        alike = other.data.shape[1:] == first.data.shape[1:] and other.stokes == first.stokes
+        both = (one.places(corners) for one in (first, other))
+        if not (alike and np.allclose(*both, rtol=0, atol=1e-9, equal_nan=True)):
+            raise SkyModelError(f"its pixels or its planes of STOKES are not those of {first.file}", file=other.file)
+    data, frequency_hz = (
+        np.concatenate(part) for part in zip(*((i.data, i.frequency_hz) for i in images), strict=True)
+    )
+    if len(data) == 1:
+        return _points(data[0], first)
+    order = np.argsort(frequency_hz)
+    if not np.diff(frequency_hz[order]).min() > 0:  # or it is no number
+        raise SkyModelError("planes have the same frequency, or none is said", file=first.file)
+    return _points_of_band(data[order], frequency_hz[order], first)
+
+
+def _planes_of(file: str) -> _Planes:
     header, data = _image_of(file)
     kinds = [str(header.get(f"CTYPE{axis}", "")).upper() for axis in range(1, data.ndim + 1)]
     places = [i for i, kind in enumerate(kinds) if kind.startswith(("RA--", "DEC-"))]
     if len(places) != 2:
         raise SkyModelError(f"no axes of right ascension and declination: {', '.join(kinds)}", file=file)
     _check_unit(str(header.get("BUNIT", "")), file)
-    # FITS counts axes from the fastest, NumPy from the slowest: [stokes, dec, ra] of those that there are.
-    stokes = kinds.index("STOKES") if "STOKES" in kinds else None
+    # FITS counts axes from the fastest, NumPy from the slowest.
+    named = [kinds.index(kind) if kind in kinds else None for kind in ("FREQ", "STOKES")]
     for axis, kind in enumerate(kinds):
-        if axis not in (*places, stokes) and data.shape[data.ndim - 1 - axis] != 1:
-            raise UnsupportedError(
-                f"{data.shape[data.ndim - 1 - axis]} planes along {kind or f'axis {axis + 1}'}: a model image has one "
-                "frequency; give its planes one by one, each for its channels",
-                file=file,
-            )
-    order = [*([] if stokes is None else [data.ndim - 1 - stokes]), *sorted(data.ndim - 1 - i for i in places)]
+        if axis not in (*places, *named) and data.shape[data.ndim - 1 - axis] != 1:
+            count, what = data.shape[data.ndim - 1 - axis], kind or f"axis {axis + 1}"
+            raise UnsupportedError(f"{count} planes along {what}, expected planes of FREQ and STOKES", file=file)
+    order = [*(data.ndim - 1 - axis for axis in named if axis is not None), *sorted(data.ndim - 1 - i for i in places)]
     others = [axis for axis in range(data.ndim) if axis not in order]
-    planes = np.squeeze(data, axis=tuple(others)).reshape(-1, *(data.shape[axis] for axis in order[-2:]))
-    numbers = _stokes_of(header, stokes, len(planes), file)
-    return _points(planes, numbers, _places(header, [i + 1 for i in places], file), file)
+    counts = [1 if axis is None else data.shape[data.ndim - 1 - axis] for axis in named]
+    data = np.transpose(data, [*order, *others]).reshape(*counts, *(data.shape[axis] for axis in order[-2:]))
+    frequency_hz = np.array([np.nan])
+    if named[0] is not None:
+        unit = str(header.get(f"CUNIT{named[0] + 1}", "")).strip().lower()
+        if unit not in _TO_HZ:
+            raise SkyModelError(f"frequencies are in {unit}, expected Hz", file=file)
+        frequency_hz = _TO_HZ[unit] * _along(header, named[0], counts[0])
+    return _Planes(
+        file,
+        data,
+        frequency_hz,
+        _stokes_of(header, named[1], counts[1], file),
+        _places(header, [i + 1 for i in places], file),
+    )
+
+
+def _along(header, axis: int, count: int) -> NDArray[np.float64]:
+    """Coordinates of planes along an axis."""
+    start, step, first = (float(header.get(f"{key}{axis + 1}", 1.0)) for key in ("CRVAL", "CDELT", "CRPIX"))
+    step *= float(header.get(f"CD{axis + 1}_{axis + 1}", 1.0))
+    return start + (np.arange(count) + 1 - first) * step
 
 
 def _image_of(file: str) -> tuple:
@@ -120,9 +174,7 @@ def _stokes_of(header, axis: int | None, count: int, file: str) -> list[int]:
     """Of each plane, its place in a `Source`'s fluxes."""
     if axis is None:
         return [0]
-    start, step, first = (float(header.get(f"{key}{axis + 1}", 1.0)) for key in ("CRVAL", "CDELT", "CRPIX"))
-    step *= float(header.get(f"CD{axis + 1}_{axis + 1}", 1.0))
-    numbers = [round(start + (plane + 1 - first) * step) for plane in range(count)]
+    numbers = [round(number) for number in _along(header, axis, count)]
     if unknown := [number for number in numbers if number not in _STOKES]:
         raise UnsupportedError(
             f"planes of STOKES {', '.join(map(str, unknown))}, expected 1 to 4 (I, Q, U, V)", file=file
@@ -132,26 +184,78 @@ def _stokes_of(header, axis: int | None, count: int, file: str) -> list[int]:
     return [_STOKES[number] for number in numbers]
 
 
-def _points(planes: NDArray[np.float64], stokes: list[int], places, file: str) -> SkyModel:
+def _pixels(planes: NDArray[np.float64], image: _Planes) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
+    """x and y of the pixels that hold anything in planes [any,y,x], and right ascension and declination [2,pixel]."""
     blank = ~np.isfinite(planes)
     if (half := blank.any(axis=0) & ~blank.all(axis=0)).any():
         y, x = (int(one[0]) for one in np.nonzero(half))
         raise SkyModelError(
-            f"{half.sum()} pixels are blank in some planes of STOKES and not in others, x{x + 1}y{y + 1} the first of "
-            "them",
-            file=file,
+            f"{half.sum()} pixels are blank in some planes and not in others, x{x + 1}y{y + 1} the first of them",
+            file=image.file,
         )
     y, x = np.nonzero(~blank[0] & (planes != 0).any(axis=0))
     if not len(x):
-        return SkyModel(())
-    ra, dec = np.radians(places(np.column_stack([x, y])))
-    if not np.isfinite([ra, dec]).all():
-        raise SkyModelError("pixels that are not 0 have no place on the sky", file=file)
+        return x, y, np.zeros((2, 0))
+    radec = np.radians(image.places(np.column_stack([x, y])))
+    if not np.isfinite(radec).all():
+        raise SkyModelError("pixels that are not 0 have no place on the sky", file=image.file)
+    return x, y, np.stack([radec[0] % (2 * np.pi), radec[1]])
+
+
+def _points(planes: NDArray[np.float64], image: _Planes) -> SkyModel:
+    """Of planes [stokes,y,x] of one frequency."""
+    x, y, radec = _pixels(planes, image)
     fluxes = np.zeros((len(x), 4))
-    fluxes[:, stokes] = planes[:, y, x].T
+    fluxes[:, image.stokes] = planes[:, y, x].T
     return SkyModel(
         tuple(
-            Source(f"x{column + 1}y{row + 1}", float(a), float(d), tuple(flux))
-            for column, row, a, d, flux in zip(x, y, ra % (2 * np.pi), dec, fluxes.tolist(), strict=True)
+            Source(f"x{column + 1}y{row + 1}", *place, tuple(flux))
+            for column, row, place, flux in zip(x, y, radec.T.tolist(), fluxes.tolist(), strict=True)
         )
+    )
+
+
+def _points_of_band(planes: NDArray[np.float64], frequency_hz: NDArray[np.float64], image: _Planes) -> SkyModel:
+    """Of planes [freq,stokes,y,x]."""
+    if any(place != 0 and planes[:, k].any() for k, place in enumerate(image.stokes)):
+        raise UnsupportedError("planes of several frequencies that are polarised are not supported", file=image.file)
+    if 0 not in image.stokes:
+        return SkyModel(())
+    x, y, radec = _pixels(planes[:, image.stokes.index(0)], image)
+    fluxes = planes[:, image.stokes.index(0), y, x]
+    middle = len(frequency_hz) // 2
+    coefficients = _polynomials(fluxes, frequency_hz / frequency_hz[middle] - 1, middle, image.file)
+    reference_hz = float(frequency_hz[middle]) if coefficients.size else 0.0
+    return SkyModel(
+        tuple(
+            Source(
+                f"x{column + 1}y{row + 1}",
+                *place,
+                (flux, 0.0, 0.0, 0.0),
+                ref_freq_hz=reference_hz,
+                spectrum=tuple(spectrum),
+                logarithmic=False,
+            )
+            for column, row, place, flux, spectrum in zip(
+                x, y, radec.T.tolist(), fluxes[middle].tolist(), coefficients.T.tolist(), strict=True
+            )
+        )
+    )
+
+
+def _polynomials(fluxes: NDArray[np.float64], at: NDArray[np.float64], middle: int, file: str) -> NDArray[np.float64]:
+    """[coefficient,pixel] of powers of `at` [freq], where it is not 0, that go through fluxes [freq,pixel], and exactly
+    through those in the middle: as few as do."""
+    change, others = fluxes - fluxes[middle], at != 0
+    most = min(_MOST_COEFFICIENTS, len(at) - 1)
+    for count in range(most + 1):
+        powers = np.vander(at, count + 1, increasing=True)[:, 1:]
+        found, *_ = np.linalg.lstsq(powers[others], change[others], rcond=None)
+        left = (np.abs(powers @ found - change) / np.maximum(np.abs(fluxes).max(axis=0), 1e-300)).max(initial=0.0)
+        if left <= (_CLOSE if count == most else _ROUNDING):
+            return found
+    raise UnsupportedError(
+        f"no polynomials of {most} coefficients go through the fluxes of all {len(at)} planes to {_CLOSE:g}; give "
+        "fewer planes, each part of the band for its channels",
+        file=file,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from collections.abc import Callable
@@ -28,7 +29,7 @@ def _read_hyperdrive(reading: Reading, text: str) -> SkyModel:
 
 
 def _read_fits(reading: Reading, text: str) -> SkyModel:
-    return read_fits(reading.file)
+    return read_fits([reading.file])
 
 
 READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
@@ -121,15 +122,27 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
 
     `format` is one of `READERS` (default: found from the content). What the file has and a `Source` cannot express
     (shapelets, unknown columns, ...) is an error; with `skip_unsupported` such sources are left out, such columns
-    passed over, and both listed in the model's `skipped`. Raises `SkyModelError` with file, line and column.
+    passed over, and both listed in the model's `skipped`. A path with wildcards, such as "field-0*-model.fits", is of
+    model images of several frequencies. Raises `SkyModelError` with file, line and column.
     """
     file = os.fspath(path)
     if format is not None and format not in READERS:
         raise SkyModelError(f"unknown format {format!r}; formats are {', '.join(READERS)}")
+    if glob.has_magic(file) and not os.path.lexists(file):
+        return _read_images(file)
     if format is None and is_fits(file):
         format = "fits"
     text = "" if format == "fits" else read_text(file)
     return READERS[format or detect(text, file)](Reading(file, skip_unsupported), text)
+
+
+def _read_images(pattern: str) -> SkyModel:
+    files = sorted(glob.glob(pattern))
+    if not files:
+        raise SkyModelError("there are no files of such names", file=pattern)
+    if others := [file for file in files if not is_fits(file)]:
+        raise SkyModelError("no FITS image; only these are read by names with wildcards", file=others[0])
+    return read_fits(files)
 
 
 @checked
