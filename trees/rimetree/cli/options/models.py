@@ -48,7 +48,8 @@ def sky_options(required: bool, of_fields: bool = False) -> Callable:
             "--sky",
             required=required,
             metavar="FILE",
-            help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive, or a model image (FITS, Jy/pixel).",
+            help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive, or a model image (FITS, Jy/pixel; of several "
+            "frequencies 'field-0*-model.fits').",
         )(function)
 
     return add
