@@ -196,3 +196,9 @@ GOOD = {
 def test_mistakes_are_named(change, message):
     with pytest.raises(rt.Error, match=message):
         rt.predict(**{**GOOD, **change})
+
+
+def test_both_shapes_of_fluxes_are_named():
+    """Only that with channels had been."""
+    with pytest.raises(rt.Error, match=r"stokes has shape \[4\], expected \[1, 4\] or \[1, 2, 4\]"):
+        rt.predict([[100.0, 0.0, 0.0]], [1.0e9, 1.1e9], [[0.0, 0.0, 1.0]], [1.0, 0.0, 0.0, 0.0])

@@ -183,6 +183,11 @@ def _fluxes(stokes, n_source: int, n_channel: int) -> np.ndarray:
     array = numbers(stokes, "stokes", "Jy")
     if array.ndim == 2:
         return _array("stokes", array, (n_source, 4))[:, :, np.newaxis, np.newaxis]
+    if array.ndim != 3:
+        raise Error(
+            f"stokes has shape {list(array.shape)}, expected [{n_source}, 4] or [{n_source}, {n_channel}, 4], one for "
+            "each source, or for each source and channel"
+        )
     array = _array("stokes", array, (n_source, n_channel, 4))
     return array.transpose(0, 2, 1)[:, :, np.newaxis, :]
 

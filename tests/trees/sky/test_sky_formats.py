@@ -2,6 +2,7 @@
 
 import os
 import stat
+import threading
 
 import pytest
 
@@ -106,3 +107,15 @@ def test_a_link_stays_a_link(tmp_path):
     link.symlink_to(target)
     sky.write(MODEL, link)
     assert link.is_symlink() and sky.read(target).names == ["s"]
+
+
+def test_a_pipe_is_read(tmp_path):
+    """It had been looked into before it was read, and was empty then, or waited for ever for a second writer."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "FORMAT = Name, Type, Ra, Dec, I\na, POINT, 04:00:00, -30.00.00, 2\n"
+    writer = threading.Thread(target=pipe.write_text, args=(text,), daemon=True)
+    writer.start()
+    model = sky.read(pipe)
+    writer.join(10)
+    assert [source.name for source in model] == ["a"]

@@ -11,6 +11,7 @@ Source: Pence et al. 2010, A&A 524, A42 (FITS); Calabretta & Greisen 2002, A&A 3
 from __future__ import annotations
 
 import gzip
+import os
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
@@ -31,7 +32,9 @@ _PER_PIXEL = ("jy/pixel", "jy/pix", "jy / pixel", "jy / pix")
 
 def is_fits(file: str) -> bool:
     """Whether a file begins as FITS files do, or those that gzip has made of them. Raises `SkyModelError` where it
-    cannot be read."""
+    cannot be read. A pipe, as a shell makes one of `<(command)`, can be read once only, and is taken to be text."""
+    if os.path.exists(file) and not os.path.isfile(file):
+        return False
     try:
         with open(file, "rb") as stream:
             begin = stream.read(9)
