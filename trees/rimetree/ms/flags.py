@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import itertools
 import os
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -84,22 +86,34 @@ def save_flags(path: str | os.PathLike, name: str, comment: str = "") -> FlagVer
         raise Error(f"a flag version cannot be called {name!r}: use letters, digits and _ . + -")
     if "\n" in comment or "\r" in comment:
         raise Error("the comment of a flag version must be one line")
-    known = flag_versions(path)
+    return _save(path, lambda: name, comment)
+
+
+@checked
+def save_flags_before(path: str | os.PathLike, what: str) -> FlagVersion:
+    """Save the flags under a name of its own, `before_WHAT_1`, `before_WHAT_2`, ..., with the time as the comment."""
+    when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+    def name() -> str:
+        return next(one for n in itertools.count(1) if not _is_taken(path, one := f"before_{what}_{n}"))
+
+    return _save(os.fspath(path), name, f"flags before rimetree {what}, {when} UTC")
+
+
+def _is_taken(path: str | os.PathLike, name: str) -> bool:
+    table = os.path.join(versions_folder(path), f"flags.{name}")
+    return any(version.name == name for version in flag_versions(path)) or os.path.lexists(table)
+
+
+def _save(path: str, name_of: Callable[[], str], comment: str) -> FlagVersion:
+    """`name_of()` is asked for when no other process saves any."""
     folder = versions_folder(path)
-    table = os.path.join(folder, f"flags.{name}")
-    if any(version.name == name for version in known) or os.path.lexists(table):
-        raise Error(f"{path} has a flag version {name!r} already; choose another name")
-    partial = table + ".partial"
     is_first = not os.path.lexists(folder)
     try:
         os.makedirs(folder, exist_ok=True)
-        shutil.rmtree(partial, ignore_errors=True)
-        _core.save_flags(path, partial)
-        os.rename(partial, table)
-        lines = [f"{version.name} : {version.comment}" for version in known]
-        write_text(os.path.join(folder, _LIST), "\n".join([*lines, f"{name} : {comment}"]) + "\n")
+        with _alone_in(folder):
+            return _saved(path, name_of(), comment)
     except BaseException as problem:
-        shutil.rmtree(partial, ignore_errors=True)
         if is_first:
             with contextlib.suppress(OSError):  # there was no folder, or there is something in it
                 os.rmdir(folder)
@@ -107,16 +121,36 @@ def save_flags(path: str | os.PathLike, name: str, comment: str = "") -> FlagVer
             reason = problem.strerror or os.strerror(problem.errno or errno.EIO)
             raise Error(f"flags of {path} cannot be saved in {folder}: {reason}") from problem
         raise
+
+
+@contextlib.contextmanager
+def _alone_in(folder: str) -> Iterator[None]:
+    """Waits until no other process saves flags there: it would not have the other's version in its list."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+def _saved(path: str, name: str, comment: str) -> FlagVersion:
+    known, folder = flag_versions(path), versions_folder(path)
+    if _is_taken(path, name):
+        raise Error(f"{path} has a flag version {name!r} already; choose another name")
+    table = os.path.join(folder, f"flags.{name}")
+    partial = table + ".partial"
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        _core.save_flags(path, partial)
+        os.rename(partial, table)
+        lines = [f"{version.name} : {version.comment}" for version in known]
+        write_text(os.path.join(folder, _LIST), "\n".join([*lines, f"{name} : {comment}"]) + "\n")
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     return FlagVersion(name, comment, table)
-
-
-@checked
-def save_flags_before(path: str | os.PathLike, what: str) -> FlagVersion:
-    """Save the flags under a name of its own, `before_WHAT_1`, `before_WHAT_2`, ..., with the time as the comment."""
-    folder = versions_folder(path)
-    number = next(n for n in itertools.count(1) if not os.path.lexists(f"{folder}/flags.before_{what}_{n}"))
-    when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return save_flags(path, f"before_{what}_{number}", f"flags before rimetree {what}, {when} UTC")
 
 
 @checked

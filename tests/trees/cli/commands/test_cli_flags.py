@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import Solutions, TermSolutions
+from rimetree.ms import flags
 
 NAMES = tuple(f"A{i}" for i in range(4))
 
@@ -213,3 +216,20 @@ def test_a_set_that_is_flagged_already_is_no_reason_to_refuse(command, filled, s
         "100 % of the data were flagged before, 0 % are newly"
         in command("apply", path, "--solutions", solved(diagonal())).stdout
     )
+
+
+def test_versions_that_are_saved_at_the_same_time_are_all_listed(kat7, monkeypatch):
+    """Each had written a list without the others, which could not be restored then."""
+    save = flags._core.save_flags
+
+    def slowly(*given):
+        time.sleep(0.1)
+        save(*given)
+
+    monkeypatch.setattr(flags._core, "save_flags", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        own = [pool.submit(rt.ms.save_flags, kat7, name) for name in ("a", "b")]
+        own += [pool.submit(rt.ms.save_flags_before, kat7, "apply") for _ in range(2)]
+        saved = {one.result().name for one in own}
+    assert saved == {"a", "b", "before_apply_1", "before_apply_2"}
+    assert {version.name for version in rt.ms.flag_versions(kat7)} == saved
