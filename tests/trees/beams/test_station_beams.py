@@ -268,8 +268,19 @@ def test_circular_feeds_have_no_dipoles():
     ns = rt.NodeScope()
     with pytest.raises(rt.Error, match="MWA tile has linear feeds, but the visibilities are of circular ones"):
         rt.sky_nodes(ns, SKY.seen_through(rt.StationBeam.mwa_tile(SITE)), CENTRE, feed="circular")
-    isotropic = rt.StationBeam.of_elements([[0, 0]], SITE)
+    isotropic = rt.StationBeam.of_elements([[0, 0], [1, 1]], SITE)
     rt.sky_nodes(ns, SKY.seen_through(isotropic), CENTRE, feed="circular")
+    by_feed = rt.StationBeam.of_elements([[0, 0], [1, 1]], SITE, weights=[[1, 0], [1, 1]])
+    with pytest.raises(rt.Error, match="station has linear feeds"):
+        rt.sky_nodes(ns, SKY.seen_through(by_feed), CENTRE, feed="circular")
+
+
+def test_stations_are_told_apart_by_their_elements():
+    tile = rt.StationBeam.mwa_tile(SITE)
+    wider = replace(tile, elements_m=2 * tile.elements_m)
+    assert wider != tile and replace(tile) == tile and hash(replace(tile)) == hash(tile)
+    assert SKY.seen_through(beam for beam in (tile, wider)).beam == (tile, wider)
+    assert SKY.seen_through([tile, replace(tile)]).beam == tile
 
 
 def test_stations_that_differ_by_their_elements_are_told_together():

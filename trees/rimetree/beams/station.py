@@ -40,7 +40,7 @@ class StationBeam:
     pointing_rad : (ra, dec) that the beam follows, in the frame of the sky's positions; None: the phase centre
     azel_rad : azimuth (from north through east) and elevation of a beam that stands, through which the sky drifts
     tile_pointing_rad : where the beams of tiles follow the sky; None: where that of the station points
-    fingerprint : of the arrays below
+    fingerprint : of the arrays
     axes : [3,3], unit vectors (ITRF) to the station's east, north and zenith; dipoles are level, as the first two
     elements_m : [element,3] to the east, the north and the zenith, from anywhere
     tile_elements_m : [element,3], where elements are tiles, the elements of each, from its middle; else empty
@@ -52,7 +52,6 @@ class StationBeam:
 
     name: str
     element: str
-    fingerprint: str
     height_m: float = 0.0
     x_azimuth_rad: float = math.pi / 2
     y_azimuth_rad: float = 0.0
@@ -63,9 +62,15 @@ class StationBeam:
     elements_m: NDArray[np.float64] = field(compare=False, repr=False, default_factory=lambda: np.zeros((1, 3)))
     tile_elements_m: NDArray[np.float64] = field(compare=False, repr=False, default_factory=lambda: np.zeros((0, 3)))
     weights: NDArray[np.float64] = field(compare=False, repr=False, default_factory=lambda: np.ones((2, 1)))
+    fingerprint: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         check_fields(self)
+        arrays = (self.axes, self.elements_m, self.tile_elements_m, self.weights)
+        digest = hashlib.sha256()
+        for array in map(np.ascontiguousarray, arrays):
+            digest.update(str(array.shape).encode() + array.tobytes())
+        object.__setattr__(self, "fingerprint", digest.hexdigest()[:16])
         if self.element not in ELEMENTS:
             raise Error(
                 f"the element of a station is {', '.join(ELEMENTS[:-1])} or {ELEMENTS[-1]}, not {self.element!r}"
@@ -109,11 +114,9 @@ class StationBeam:
         }
         if tile_elements_m is not None:
             arrays["tile_elements_m"] = _places(tile_elements_m, "tile_elements_m")
-        digest = hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values()))
         return cls(
             name=name,
             element=element,
-            fingerprint=digest.hexdigest()[:16],
             height_m=height_m,
             x_azimuth_rad=x_azimuth_rad,
             y_azimuth_rad=y_azimuth_rad,
@@ -142,7 +145,7 @@ class StationBeam:
     @property
     def feed(self) -> str | None:
         """What feeds it has; None: it is the same for all."""
-        return None if self.element == "isotropic" else "linear"
+        return None if self.is_scalar else "linear"
 
     @property
     def is_real(self) -> bool:

@@ -136,9 +136,10 @@ class SkyModel(Sequence):
         """The same sources through a primary beam that all antennas have, or through beams, one for each antenna in the
         order of the Measurement Set or telescope (None: without any)."""
         if beam is not None and not isinstance(beam, AnyBeam):
+            beam = tuple(beam)
             if not beam:
                 raise SkyModelError("seen_through: there must be a beam for each antenna, and there is none")
-            beam = tuple(beam) if len(set(beam)) > 1 else beam[0]
+            beam = beam if len(set(beam)) > 1 else beam[0]
         return replace(self, beam=beam)
 
     def _with(self, sources: Iterable[Source]) -> SkyModel:

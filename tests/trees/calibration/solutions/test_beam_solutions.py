@@ -87,6 +87,9 @@ def test_what_is_below_the_horizon_is_flagged(path):
 def test_what_does_not_fit_is_refused(path, small_ms):
     with pytest.raises(rt.Error, match="there are 2 beams, but antenna 127 has data"):
         calibration.beam_solutions(path, [rt.Beam.of_dish(4.0), rt.Beam.of_dish(5.0)])
+    circular = small_ms("circular.ms", correlation_type=(5, 6, 7, 8))
+    with pytest.raises(rt.Error, match="MWA tile has linear feeds, but the visibilities are of circular ones"):
+        calibration.beam_solutions(circular, rt.StationBeam.mwa_tile((-2559454.0, 5095372.0, -2849057.0)))
     for how in ({"time_step_s": 0.0}, {"frequency_step_hz": -1.0}):
         with pytest.raises(rt.Error, match="must be positive"):
             calibration.beam_solutions(path, rt.Beam.of_dish(4.0), **how)

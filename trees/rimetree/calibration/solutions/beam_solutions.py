@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...arguments import checked
 from ...beams import AnyBeam, Place, beams_text, jones_nodes, kinds_of
+from ...beams.array import require_feed
 from ...evaluation.cells import Cells
 from ...forest import Forest
 from ...ms import MsGroup, groups, sample_coordinates, slot_scans
@@ -39,13 +40,14 @@ def beam_solutions(
     the phase centre of each field. `time_step_s`, `frequency_step_hz`: from one value to the next, at most; none are
     closer than time slots and channels. The first and the last slot and channel have values of their own. The term is
     "scalar", or "full" where beams are matrices; where nothing comes through it is flagged. Raises `CalibrationError`
-    for fields that are observed at the same times, or in other feeds.
+    for fields that are observed at the same times, or in different feeds, and `Error` for beams of other feeds.
     """
     if not (time_step_s > 0 and frequency_step_hz > 0):
         raise CalibrationError("steps of times and frequencies must be positive")
     parts = groups(path, field_id=field_id)
     if len({group.feed for group in parts}) > 1:
         raise CalibrationError(f"{os.fspath(path)} has fields of linear and of circular feeds; choose some")
+    require_feed(kinds_of(beams)[0], parts[0].feed)
     frequency_hz, width_hz = _nodes(np.concatenate([_channels(group) for group in parts]), frequency_step_hz)
     antennas = sorted({antenna for group in parts for antenna in group.antennas})
     found = []
