@@ -45,8 +45,15 @@ struct CrossedDipolesBody {
     // North on the sky is where the pole (0, cos dec, sin dec) is.
     const N pole[] = {N(0.0), cos(N(in(1, 1))), sin(N(in(1, 1)))};
     const N to_pole = pole[1] * source[1] + pole[2] * source[2];
-    const N east[] = {pole[1] * source[2] - pole[2] * source[1], pole[2] * source[0], -(pole[1] * source[0])};
-    const N level = N(1.0) / sqrt(east[0] * east[0] + east[1] * east[1] + east[2] * east[2]);
+    N east[] = {pole[1] * source[2] - pole[2] * source[1], pole[2] * source[0], -(pole[1] * source[0])};
+    N square = east[0] * east[0] + east[1] * east[1] + east[2] * east[2];
+    const bool at_pole = value_of(square) < 1e-20;  // less than rounding leaves a direction of
+    if (at_pole) {
+      // Every way is south there: east is that of the centre.
+      east[0] = square = N(1.0);
+      east[1] = east[2] = N(0.0);
+    }
+    const N level = N(1.0) / sqrt(square);
     const N common = ground(up, in.frequency_hz) * level;
     for (int d = 0; d < 2; ++d) {
       const double to_east = std::sin(azimuth_rad[d]), to_north = std::cos(azimuth_rad[d]);
@@ -54,7 +61,10 @@ struct CrossedDipolesBody {
       for (std::size_t k = 0; k < 3; ++k) axis[k] = N(to_east) * in(2, k) + N(to_north) * in(2, 3 + k);
       const N c = axis[0] * source[0] + axis[1] * source[1] + axis[2] * source[2];
       const N gain = half_wave ? common * of_half_a_wave(c) : common;
-      out[2 * d] = (axis[1] * pole[1] + axis[2] * pole[2] - c * to_pole) * gain;
+      // At the pole north is source x east.
+      const N along_north =
+          at_pole ? axis[1] * source[2] - axis[2] * source[1] : axis[1] * pole[1] + axis[2] * pole[2] - c * to_pole;
+      out[2 * d] = along_north * gain;
       out[2 * d + 1] = (axis[0] * east[0] + axis[1] * east[1] + axis[2] * east[2]) * gain;
     }
   }

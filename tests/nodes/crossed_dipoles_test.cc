@@ -89,6 +89,19 @@ TEST(CrossedDipolesNode, SeeNothingBelowTheHorizon) {
   EXPECT_NEAR(value_at(x->value, 5).re, 1, 1e-15);
 }
 
+/// Where north is no direction the dipoles have their power all the same: at the pole of the sky, and as near to it as
+/// rounding.
+TEST(CrossedDipolesNode, SeeThePoleOfTheSky) {
+  const double dec = 0.7;
+  for (const double away : {0.0, 1e-16, 1e-12, 1e-7}) {
+    const double m = std::cos(dec + away);
+    const std::array<double, 4> e = jones(0, m, dec);
+    EXPECT_NEAR(e[0] * e[0] + e[1] * e[1], 1, 1e-9) << away;
+    EXPECT_NEAR(e[2] * e[2] + e[3] * e[3], 1 - m * m, 1e-9) << away;
+    EXPECT_NEAR(e[0] * e[2] + e[1] * e[3], 0, 1e-9) << away;
+  }
+}
+
 TEST(CrossedDipolesNode, RefusesWhatIsNoDipole) {
   for (const TestForest::Fields& state : {TestForest::Fields{{"length", std::string("long")}}, {{"height_m", -1.0}}})
     EXPECT_THROW(jones(0, 0, 0.1, state), Error);

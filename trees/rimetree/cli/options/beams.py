@@ -1,4 +1,4 @@
-"""The primary beams of a command: --beam and --pointing."""
+"""The primary beams of a command: --beam, --pointing and --drift-scan."""
 
 from __future__ import annotations
 
