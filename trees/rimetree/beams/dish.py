@@ -94,6 +94,7 @@ class Beam:
 
     @property
     def varies_in_time(self) -> bool:
+        """Whether what it lets through of a place on the sky does."""
         return self.azel_rad is not None
 
     def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:

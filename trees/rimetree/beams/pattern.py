@@ -134,6 +134,7 @@ class BeamPattern:
 
     @property
     def varies_in_time(self) -> bool:
+        """Whether what it lets through of a place on the sky does."""
         return self.site_m is not None
 
     def pointed_at(self, radec_rad: Sequence[float]) -> BeamPattern:

@@ -149,6 +149,7 @@ class StationBeam:
 
     @property
     def is_real(self) -> bool:
+        """Whether what it does to signals are real numbers."""
         return False
 
     @property

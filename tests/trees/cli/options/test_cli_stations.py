@@ -92,6 +92,21 @@ def test_stations_far_apart_have_their_own_horizon(command, sky_file, tmp_path):
         assert one.any()
 
 
+def test_stations_of_a_telescope_model_are_those_of_the_antennas_in_order(command, kat7, sky_file, tmp_path):
+    (group,) = rt.ms.groups(kat7)
+    layouts = [[[0.0, 0.0], [0.1 * (k + 1), -0.05 * k]] for k in range(7)]
+    for k, layout in enumerate(layouts):
+        (tmp_path / "seven.tm" / f"station{k}").mkdir(parents=True)
+        np.savetxt(tmp_path / "seven.tm" / f"station{k}" / "layout.txt", layout)
+    command("simulate", kat7, "--sky", sky_file, "--no-smearing", "--beam", f"station: {tmp_path / 'seven.tm'}")
+    middle = np.mean(list(group.antenna_xyz_m.values()), axis=0)
+    ns, beams = rt.NodeScope(), [rt.StationBeam.of_elements(layout, middle) for layout in layouts]
+    sky = rt.sky.read(sky_file).seen_through(beams)
+    rt.psv_tree(ns, sky, group.phase_centre_rad, group.baselines, smearing=False, column="OTHER")
+    rt.Forest(ns).run(kat7)
+    np.testing.assert_allclose(read(kat7, "MODEL_DATA"), read(kat7, "OTHER"), atol=1e-6)
+
+
 def test_antennas_without_a_place_are_not_of_the_array():
     from rimetree.cli.options.beam_kinds import Antenna, placed
 
