@@ -19,10 +19,6 @@ namespace rimetree {
 struct ArrayFactorBody {
   std::size_t sources, elements;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + s);
-  }
   std::size_t items() const { return sources; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -83,16 +79,8 @@ class ArrayFactor final : public CellNode<ArrayFactor> {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    const TensorShape &lmn = *children[0], &horizon = *children[1], &elements = *children[2];
-    if (lmn.rank < 1 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
-      throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + ", expected [3] or [source,3]");
-    if (!(horizon == TensorShape{3, 3}))
-      throw ShapeError("child \"horizon\" has dimensions " + to_string(horizon) + ", expected [3,3]");
-    if (elements.rank != 2 || elements[0] < 1 || elements[1] != 3)
-      throw ShapeError("child \"elements\" has dimensions " + to_string(elements) + ", expected [element,3]");
-    if (children[3] != nullptr && !(*children[3] == TensorShape{elements[0]}))
-      throw ShapeError("child \"weights\" has dimensions " + to_string(*children[3]) + ", expected " +
-                       to_string(TensorShape{elements[0]}) + " as there are elements");
+    const TensorShape &lmn = *children[0], &elements = *children[2];
+    if (elements[0] < 1) throw ShapeError("child \"elements\" has dimensions [0,3]: there are none");
     return lmn.rank == 1 ? TensorShape{} : TensorShape{lmn[0]};
   }
   void bind(std::span<const TensorShape* const> children) override {

@@ -21,7 +21,7 @@ class ConjTranspose final : public Transposition<ConjTranspose> {
             .result = "[m,n] or [source,m,n], unit and type of the child",
             .reference = "MeqTrees ConjTranspose",
             .children = {{.label = "x",
-                          .shape = "[n,m] or [source,n,m]",
+                          .shape = "any: [n,m], [source,n,m], ..",
                           .unit = "any",
                           .doc = "matrix or stack of matrices; scalars [] and [source] are conjugated"}}};
   }

@@ -25,10 +25,6 @@ struct CrossedDipolesBody {
   bool half_wave;
   double height_m;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + 4 * s);
-  }
   std::size_t items() const { return sources; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -146,12 +142,6 @@ class CrossedDipoles final : public CellNode<CrossedDipoles> {
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
     const TensorShape& lmn = *children[0];
-    if (lmn.rank < 1 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
-      throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + ", expected [3] or [source,3]");
-    if (!(*children[1] == TensorShape{2}))
-      throw ShapeError("child \"radec_0\" has dimensions " + to_string(*children[1]) + ", expected [2]");
-    if (!(*children[2] == TensorShape{3, 3}))
-      throw ShapeError("child \"horizon\" has dimensions " + to_string(*children[2]) + ", expected [3,3]");
     return lmn.rank == 1 ? TensorShape{2, 2} : TensorShape{lmn[0], 2, 2};
   }
 

@@ -24,10 +24,6 @@ struct DishBeamBody {
   Profile profile;
   double ref_freq_hz, blockage;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + s);
-  }
   std::size_t items() const { return sources; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -123,10 +119,7 @@ class DishBeam final : public CellNode<DishBeam> {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    const TensorShape &lmn = *children[0], &width = *children[1];
-    if (lmn.rank < 1 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
-      throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + ", expected [3] or [source,3]");
-    if (!width.is_scalar()) throw ShapeError("child \"width\" has dimensions " + to_string(width) + ", expected []");
+    const TensorShape& lmn = *children[0];
     return lmn.rank == 1 ? TensorShape{} : TensorShape{lmn[0]};
   }
 

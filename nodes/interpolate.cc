@@ -30,7 +30,7 @@ class Interpolate final : public CellNode<Interpolate> {
                           .unit = "any",
                           .doc = "values on a grid of one, two or three dimensions, each a number or a tensor"},
                          {.label = "place",
-                          .shape = "[1] to [3], or [source,1] to [source,3]",
+                          .shape = "[1], [2], [3], [source,1], [source,2] or [source,3]",
                           .unit = "dimensionless",
                           .doc = "where to look: for each dimension of the grid so many steps from its first entry",
                           .is_real = true}},
@@ -44,9 +44,6 @@ class Interpolate final : public CellNode<Interpolate> {
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
     const TensorShape &table = *children[0], &place = *children[1];
-    if (place.rank < 1 || place.rank > 2 || place[place.rank - 1] < 1 || place[place.rank - 1] > 3)
-      throw ShapeError("child \"place\" has dimensions " + to_string(place) +
-                       ", expected [1] to [3], or [source,1] to [source,3]");
     const int k = place[place.rank - 1];
     if (table.rank < k)
       throw ShapeError("child \"table\" has dimensions " + to_string(table) + ", but places have " + std::to_string(k) +

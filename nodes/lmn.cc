@@ -16,10 +16,6 @@ namespace rimetree {
 struct LmnBody {
   std::size_t sources;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + 3 * s);
-  }
   std::size_t items() const { return sources; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -61,11 +57,7 @@ class LMN final : public CellNode<LMN> {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    const TensorShape &radec = *children[0], &centre = *children[1];
-    if (radec.rank < 1 || radec.rank > 2 || radec[radec.rank - 1] != 2)
-      throw ShapeError("child \"radec\" has dimensions " + to_string(radec) + ", expected [2] or [source,2]");
-    if (!(centre == TensorShape{2}))
-      throw ShapeError("child \"radec_0\" has dimensions " + to_string(centre) + ", expected [2]");
+    const TensorShape& radec = *children[0];
     return radec.rank == 1 ? TensorShape{3} : TensorShape{radec[0], 3};
   }
 

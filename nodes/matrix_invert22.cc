@@ -12,10 +12,6 @@ namespace rimetree {
 struct MatrixInvert22Body {
   TensorShape dims;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < items(); ++s) item(in, s, out + s * (dims.rank < 2 ? 1 : 4));
-  }
   std::size_t items() const { return dims.rank < 2 ? dims.size() : dims.size() / 4; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -42,17 +38,12 @@ class MatrixInvert22 final : public CellNode<MatrixInvert22> {
             .result = "dimensions of the child, reciprocal unit, complex; singular matrices give infinities or NaN",
             .reference = "Cramer's rule; MeqTrees MatrixInvert22",
             .children = {{.label = "x",
-                          .shape = "[2,2] or [source,2,2]",
+                          .shape = "[2,2], [source,2,2], [] or [source]",
                           .unit = "any",
                           .doc = "matrix or stack of matrices; of scalars [] and [source] the reciprocals"}}};
   }
 
-  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    const TensorShape& x = *children[0];
-    if (x.rank >= 2 && (x.rank > 3 || x[x.rank - 1] != 2 || x[x.rank - 2] != 2))
-      throw ShapeError("child \"x\" has dimensions " + to_string(x) + ", expected [2,2] or [source,2,2]");
-    return x;
-  }
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
 
   MatrixInvert22Body body() const { return {dims()}; }
 };

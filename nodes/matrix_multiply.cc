@@ -54,10 +54,6 @@ struct MatrixMultiplyBody {
   std::size_t room;      ///< elements of the largest product on the way
   bool stacked;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < matrices; ++s) item(in, s, out + s * elements);
-  }
   std::size_t items() const { return matrices; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -137,9 +133,6 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
     const bool stacked = is_stacked(children);
-    for (const TensorShape* child : children)
-      if (child->rank > 3)
-        throw ShapeError("a factor has dimensions " + to_string(*child) + ", expected [], [n], [n,m] or [source,n,m]");
     Factor product(*children[0], stacked);
     for (std::size_t i = 1; i < children.size(); ++i) {
       const Factor factor(*children[i], stacked);

@@ -18,10 +18,6 @@ namespace rimetree {
 struct SourceShapeBody {
   std::size_t sources, columns;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + s);
-  }
   std::size_t items() const { return sources; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -65,12 +61,7 @@ class SourceShape final : public CellNode<SourceShape>, public Reviewer {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    const TensorShape &shape = *children[0], &uvw = *children[1];
-    if (shape.rank < 1 || shape.rank > 2 || (columns_of(shape) != 3 && columns_of(shape) != 4))
-      throw ShapeError("child \"shape\" has dimensions " + to_string(shape) +
-                       ", expected [3], [4], [source,3] or [source,4]");
-    if (!(uvw == TensorShape{3}) && !(uvw == TensorShape{2, 3}))
-      throw ShapeError("child \"uvw\" has dimensions " + to_string(uvw) + ", expected [3] or [2,3]");
+    const TensorShape& shape = *children[0];
     return shape.rank == 1 ? TensorShape{} : TensorShape{shape[0]};
   }
   void bind(std::span<const TensorShape* const> children) override { columns_ = columns_of(*children[0]); }

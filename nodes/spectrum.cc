@@ -94,8 +94,6 @@ class Spectrum final : public CellNode<Spectrum> {
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
     const TensorShape &stokes = *children[0], &coefficients = *children[1];
-    if (stokes.rank < 1 || stokes.rank > 2 || stokes[stokes.rank - 1] != 4)
-      throw ShapeError("child \"stokes\" has dimensions " + to_string(stokes) + ", expected [4] or [source,4]");
     const int sources = stokes.rank == 2 ? stokes[0] : 1;
     if (coefficients.rank < 1 || coefficients.rank > 2 || (coefficients.rank == 2 && coefficients[0] != sources))
       throw ShapeError("child \"coefficients\" has dimensions " + to_string(coefficients) + ", expected [K] or [" +

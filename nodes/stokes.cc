@@ -14,10 +14,6 @@ struct StokesBody {
   std::size_t sources;
   bool circular;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + 4 * s);
-  }
   std::size_t items() const { return sources; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -59,8 +55,6 @@ class Stokes final : public CellNode<Stokes> {
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
     const TensorShape& stokes = *children[0];
-    if (stokes.rank < 1 || stokes.rank > 2 || stokes[stokes.rank - 1] != 4)
-      throw ShapeError("child \"stokes\" has dimensions " + to_string(stokes) + ", expected [4] or [source,4]");
     return stokes.rank == 1 ? TensorShape{2, 2} : TensorShape{stokes[0], 2, 2};
   }
 

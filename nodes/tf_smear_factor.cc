@@ -20,10 +20,6 @@ struct TfSmearFactorBody {
   bool in_time, in_frequency;
   SmearingWidths widths;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + s);
-  }
   std::size_t items() const { return sources; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -97,11 +93,7 @@ class TFSmearFactor final : public CellNode<TFSmearFactor> {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    const TensorShape &lmn = *children[0], &uvw = *children[1];
-    if (lmn.rank < 1 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
-      throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + ", expected [3] or [source,3]");
-    if (!(uvw == TensorShape{3}) && !(uvw == TensorShape{2, 3}))
-      throw ShapeError("child \"uvw\" has dimensions " + to_string(uvw) + ", expected [2,3] or [3]");
+    const TensorShape& lmn = *children[0];
     return lmn.rank == 1 ? TensorShape{} : TensorShape{lmn[0]};
   }
 

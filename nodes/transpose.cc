@@ -20,7 +20,7 @@ class Transpose final : public Transposition<Transpose> {
             .result = "[m,n] or [source,m,n], unit and type of the child",
             .reference = "MeqTrees Transpose",
             .children = {{.label = "x",
-                          .shape = "[n,m] or [source,n,m]",
+                          .shape = "any: [n,m], [source,n,m], ..",
                           .unit = "any",
                           .doc = "matrix or stack of matrices; of scalars [] and [source] only the numbers are "
                                  "conjugated"}},

@@ -90,9 +90,6 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    if (children[0]->rank != 1)
-      throw ShapeError("child \"voltages\" has dimensions " + to_string(*children[0]) +
-                       ", expected [input]: Voltages or Channelise");
     if (!options_.delay_s.empty() && options_.delay_s.size() != children[0]->size())
       throw ShapeError("state field \"delay_s\" has " + std::to_string(options_.delay_s.size()) +
                        " numbers, but there are " + std::to_string(children[0]->size()) + " inputs");

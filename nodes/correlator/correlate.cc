@@ -92,9 +92,9 @@ class Correlate final : public Node, public Reviewer {
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
     for (const TensorShape* child : children)
-      if (child->rank != 1 || !(*child == *children[0]))
-        throw ShapeError("child \"voltages\" has dimensions " + to_string(*child) + ", expected [input]" +
-                         (child == children[0] ? "" : ", of as many as the first band's") + ": Voltages or Channelise");
+      if (!(*child == *children[0]))
+        throw ShapeError("child \"voltages\" has dimensions " + to_string(*child) + ", and the first band's " +
+                         to_string(*children[0]));
     if (children.size() > 1 && children.size() != band_hz_.size())
       throw ShapeError("there are " + std::to_string(children.size()) + " bands, but state field \"band_hz\" has " +
                        std::to_string(band_hz_.size()) + " numbers");

@@ -73,7 +73,7 @@ class Correlation final : public Node {
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
     const TensorShape& from = *children[0];
     const auto inputs = static_cast<std::size_t>((std::sqrt(8.0 * double(from.size()) + 1) - 1) / 2 + 0.5);
-    if (from.rank != 1 || correlator::n_products(inputs) != from.size())
+    if (correlator::n_products(inputs) != from.size())
       throw ShapeError("child \"products\" has dimensions " + to_string(from) +
                        ", expected [product]: n (n + 1) / 2 of them for n inputs");
     for (std::size_t feed = 0; feed < feeds_; ++feed)

@@ -55,31 +55,35 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
         .formula = "sum_s [.. J_sp B_s J_sq^H ..] exp(+2 pi i nu/c (u l + v m + w (n - n_minus))) smearing shape",
         .result = "[2,2], unit of the brightness",
         .reference = "Smirnov 2011, A&A 527, A106, eq. 14; conventions: docs/conventions.md. MeqTrees: PSVTensor",
-        .children =
-            {{.label = "lmn", .shape = "[S,3]", .unit = "dimensionless", .doc = "direction cosines", .is_real = true},
-             {.label = "brightness",
-              .shape = "[S,2,2] or [S]",
-              .unit = "Jy",
-              .doc = "brightness matrices XX XY YX YY, or unpolarised fluxes"},
-             {.label = "uvw",
-              .shape = "[3] or [2,3]",
-              .unit = "m, m/s",
-              .doc = "baseline as in the Measurement Set; a second row holds its rates and turns smearing on",
-              .is_real = true},
-             {.label = "shape",
-              .shape = "[S,3] or [S,4]",
-              .unit = "rad",
-              .doc = "major and minor axis and position angle; zeros for points. A fourth number says what "
-                     "profile it is, and what its axes are: " +
-                     all_profiles() + "; without it all are of the first one",
-              .optional = true,
-              .is_real = true},
-             {.label = "jones",
-              .shape = "[S], [S,2,2], [] or [2,2]",
-              .unit = "dimensionless",
-              .doc = "pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first; one without "
-                     "sources is the same for all of them (outside of all others, J_p @ PSV @ J_q^H costs less)",
-              .repeated = true}},
+        .children = {{.label = "lmn",
+                      .shape = "[S,3] or [3]",
+                      .unit = "dimensionless",
+                      .doc = "direction cosines",
+                      .is_real = true},
+                     {.label = "brightness",
+                      .shape = "[S,2,2] or [S]; of one source also [2,2] or []",
+                      .unit = "Jy",
+                      .doc = "brightness matrices XX XY YX YY, or unpolarised fluxes"},
+                     {.label = "uvw",
+                      .shape = "[3] or [2,3]",
+                      .unit = "m, m/s",
+                      .doc = "baseline as in the Measurement Set; a second row holds its rates and turns smearing on",
+                      .is_real = true},
+                     {.label = "shape",
+                      .shape = "[S,3] or [S,4]; of one source also [3] or [4]",
+                      .unit = "rad",
+                      .doc = "major and minor axis and position angle; zeros for points. A fourth number says what "
+                             "profile it is, and what its axes are: " +
+                             all_profiles() + "; without it all are of the first one",
+                      .optional = true,
+                      .is_real = true},
+                     {.label = "jones",
+                      .shape = "[S], [S,2,2], [] or [2,2]",
+                      .unit = "dimensionless",
+                      .doc =
+                          "pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first; one without "
+                          "sources is the same for all of them (outside of all others, J_p @ PSV @ J_q^H costs less)",
+                      .repeated = true}},
         .state = {{.name = "n_minus",
                    .type = StateType::integer,
                    .default_value = std::int64_t{1},
@@ -152,14 +156,9 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
     layout.jones_elements.clear();
     layout.has_common_jones = false;
     const TensorShape& lmn = *children[kLmn];
-    if (lmn.rank == 0 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
-      throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + "; expected [S,3] for S sources");
     layout.n_source = lmn.rank == 2 ? lmn[0] : 1;
     layout.brightness_elements = psv::elements_per_source(*children[kBrightness], layout.n_source, "brightness");
-    const TensorShape& uvw = *children[kUvw];
-    layout.has_rates = uvw == TensorShape{2, 3};
-    if (!layout.has_rates && !(uvw == TensorShape{3}))
-      throw ShapeError("child \"uvw\" has dimensions " + to_string(uvw) + "; expected [3], or [2,3] with rates");
+    layout.has_rates = *children[kUvw] == TensorShape{2, 3};
     layout.shape_columns = children[kShape] == nullptr ? 0 : shape_columns_of(*children[kShape], layout.n_source);
     for (std::size_t i = kFirstJones; i < children.size(); ++i) {
       const bool common = psv::is_common(*children[i], layout.n_source);

@@ -25,7 +25,7 @@ namespace rimetree {
 ///   Body body() const;
 /// where In is like CellInput<N> and Out like a pointer to numbers. Such a body runs as a program, on the host and on
 /// devices: it is recorded (runtime/program/recorded.h), once for each way that it can go. A body that does the same
-/// for many entries of a stack has, besides,
+/// for all entries of a stack has, instead of cell(),
 ///   std::size_t items() const;
 ///   template <class In, class Out> void item(const In& in, std::size_t s, Out out) const;  (out: of this item)
 /// A class for the host only, cell by cell, writes instead
@@ -71,8 +71,8 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
     return false;
   }
   std::size_t n_item() const override {
-    if constexpr (requires(const Derived& derived) { derived.body().items(); })
-      return static_cast<const Derived&>(*this).body().items();
+    if constexpr (has_body())
+      if constexpr (const auto& body = of_one_cell(); has_items<decltype(body)>()) return body.items();
     return 1;
   }
   std::vector<RecordedElement> record(std::span<const RecordedChild> children, bool is_complex,
@@ -85,7 +85,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
         constexpr bool gives_complex = cell_detail::NumberTraits<Out>::is_complex;
         const auto names = record_paths([&] {
           std::vector<Over<Out, Recorded>> out(this->dims().size() / std::max<std::size_t>(n_item(), 1));
-          if constexpr (requires { body.item(in, item, out.data()); })
+          if constexpr (has_items<decltype(body)>())
             body.item(in, item, out.data());
           else
             body.cell(in, out.data());
@@ -156,7 +156,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
       std::vector<Over<Out, long double>> out(elements);
       const auto& body = of_one_cell();
       for_each_cell(evaluation.cells(), shape, in, [&](std::size_t i) {
-        body.cell(in, out.data());
+        compute(body, in, out);
         for (std::size_t e = 0; e < elements; ++e) values[e * plane + i] = out[e];
       });
     });
@@ -207,6 +207,20 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
     else
       return static_cast<const Derived&>(*this);
   }
+  template <class Body>
+  static constexpr bool has_items() {
+    return requires(const Body& body) { body.items(); };
+  }
+  /// All elements of the result on one cell.
+  template <class Body, class In, class Out>
+  static void compute(const Body& body, const In& in, std::vector<Out>& out) {
+    if constexpr (has_items<Body>()) {
+      const std::size_t items = body.items(), size = items == 0 ? 0 : out.size() / items;
+      for (std::size_t s = 0; s < items; ++s) body.item(in, s, out.data() + s * size);
+    } else {
+      body.cell(in, out.data());
+    }
+  }
   template <class N, class Real>
   using Over = cell_detail::Over<N, Real>;
   template <class Out>
@@ -245,7 +259,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
     std::vector<Out> out(elements);
     const auto& body = of_one_cell();
     for_each_cell(evaluation.cells(), target.cells(), in, [&](std::size_t i) {
-      body.cell(in, out.data());
+      compute(body, in, out);
       for (std::size_t e = 0; e < elements; ++e) cell_detail::store(target, e * plane + i, out[e]);
     });
   }
@@ -269,7 +283,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
       bool any = false;
       for (std::size_t e = 0; e < elements && !any; ++e) any = !cell_detail::is_zero(pull.adjoint, e * plane + i);
       if (!any) return;
-      body.cell(in, out.data());
+      compute(body, in, out);
       for (std::size_t e = 0; e < elements; ++e) cell_detail::seed(tape, pull.adjoint, e * plane + i, out[e]);
       tape.flush();
     });

@@ -11,10 +11,6 @@ template <class Functor>
 struct ElementwiseBody {
   std::size_t elements;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t e = 0; e < elements; ++e) item(in, e, out + e);
-  }
   std::size_t items() const { return elements; }
   template <class In, class Out>
   void item(const In& in, std::size_t e, Out out) const {

@@ -19,6 +19,9 @@ FOLDER_FILES = sorted(
 )
 NODE_FILES = FLAT_FILES + FOLDER_FILES
 
+# Dimensions of children in such words as are checked, e.g. "[3] or [source,3]".
+ALTERNATIVE = r"\[(?:(?:\d+|[A-Za-z]\w*)(?:,(?!\]))?)*\]"
+CHECKED_DIMS = re.compile(rf"{ALTERNATIVE}(?:(?:, | or ){ALTERNATIVE})*")
 # Labels of children that always carry a unit, and what it must mention.
 UNITS = {"uvw": "m", "brightness": "Jy", "flux": "Jy", "stokes": "Jy", "shape": "rad", "freq": "Hz", "time": "s"}
 
@@ -87,6 +90,10 @@ def test_children_with_dimensions_have_units_and_shapes(classes):
         for child in info["children"]:
             if not child["shape"].strip():
                 bad.append(f"{name}: child {child['label']} has no shape")
+            # What is not meant as prose is checked by the forest (runtime/core/classes/child_dims.h).
+            if child["shape"].startswith("[") and ";" not in child["shape"]:
+                if not CHECKED_DIMS.fullmatch(child["shape"]):
+                    bad.append(f"{name}: child {child['label']} has shape {child['shape']!r}, which is not checked")
             wanted = UNITS.get(child["label"])
             # "unit of ..." and the like refer to another quantity, which carries it.
             if wanted and not re.search(rf"\b{wanted}\b|unit|any", child["unit"]):

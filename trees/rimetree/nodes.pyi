@@ -293,7 +293,7 @@ def ConjTranspose(
         A^H
 
     Children
-        x ([n,m] or [source,n,m], any)
+        x (any: [n,m], [source,n,m], .., any)
             matrix or stack of matrices; scalars [] and [source] are conjugated
 
     Result: [m,n] or [source,m,n], unit and type of the child
@@ -654,7 +654,7 @@ def Interpolate(
     Children
         table (tensor: [n,..], [n,m,..] or [n,m,l,..], any)
             values on a grid of one, two or three dimensions, each a number or a tensor
-        place ([1] to [3], or [source,1] to [source,3], dimensionless)
+        place ([1], [2], [3], [source,1], [source,2] or [source,3], dimensionless)
             where to look: for each dimension of the grid so many steps from its first entry
 
     State
@@ -766,7 +766,7 @@ def MatrixInvert22(
         [[d, -b], [-c, a]] / (a d - b c)
 
     Children
-        x ([2,2] or [source,2,2], any)
+        x ([2,2], [source,2,2], [] or [source], any)
             matrix or stack of matrices; of scalars [] and [source] the reciprocals
 
     Result: dimensions of the child, reciprocal unit, complex; singular matrices give infinities or NaN
@@ -1080,13 +1080,13 @@ def PSV(
         sum_s [.. J_sp B_s J_sq^H ..] exp(+2 pi i nu/c (u l + v m + w (n - n_minus))) smearing shape
 
     Children
-        lmn ([S,3], dimensionless)
+        lmn ([S,3] or [3], dimensionless)
             direction cosines
-        brightness ([S,2,2] or [S], Jy)
+        brightness ([S,2,2] or [S]; of one source also [2,2] or [], Jy)
             brightness matrices XX XY YX YY, or unpolarised fluxes
         uvw ([3] or [2,3], m, m/s)
             baseline as in the Measurement Set; a second row holds its rates and turns smearing on
-        shape ([S,3] or [S,4], rad, optional)
+        shape ([S,3] or [S,4]; of one source also [3] or [4], rad, optional)
             major and minor axis and position angle; zeros for points. A fourth number says what profile
             it is, and what its axes are: 0 (gaussian: axes are full widths at half maximum), 1
             (exponential_disk: axes are scale lengths), 2 (uniform_disk: axes are diameters); without it
@@ -1610,7 +1610,7 @@ def Transpose(
         A^T, with conj A^H
 
     Children
-        x ([n,m] or [source,n,m], any)
+        x (any: [n,m], [source,n,m], .., any)
             matrix or stack of matrices; of scalars [] and [source] only the numbers are conjugated
 
     State

@@ -16,7 +16,7 @@ class Node;
 
 struct ChildSpec {
   std::string label;
-  std::string shape;  ///< as documentation, e.g. "[source,3]"
+  std::string shape;  ///< what dimensions it may have, e.g. "[3] or [source,3]", or prose (child_dims.h)
   std::string unit;
   std::string doc;
   bool optional = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/classes/child_dims.h"
 #include "runtime/core/error.h"
 
 namespace rimetree {
@@ -197,6 +198,7 @@ void ForestBuilder::infer_dims() {
     try {
       forest_->dims_of_children(i, dims);
       Node& node = *forest_->nodes_[i];
+      require_dims(node.node_class(), dims);
       Forest::bind(node, node.result_dims(dims), dims);
     } catch (const Cancelled&) {
       throw;

@@ -1,6 +1,7 @@
 // Forests that a plan has made from the user's: same names and numbers, but for what is evaluated in another way.
 #include <algorithm>
 
+#include "runtime/core/classes/child_dims.h"
 #include "runtime/core/forest/forest.h"
 
 namespace rimetree {
@@ -106,6 +107,7 @@ class ForestRewriter {
       if (number_[number] < 0) continue;
       forest_->dims_of_children(number, dims);
       Node& node = *forest_->nodes_[number];
+      require_dims(node.node_class(), dims);
       Forest::bind(node, node.result_dims(dims), dims);
       if (!new_nodes_[number_[number]].replaces) continue;
       const Node& replaced = from_.node(number);

@@ -315,12 +315,16 @@ TEST(Psv, ShapesThatDoNotFitAreNamed) {
   const StateArray lmn = array({2, 3}, {0, 0, 1, 0, 0, 1}), b = array({2}, {1, 1}), uvw = array({3}, {1, 2, 3});
   const StateArray shape = array({2, 3}, {0, 0, 0, 0, 0, 0});
   const std::vector<BadChildren> cases{
-      {array({2}, {0, 0}), b, uvw, {}, "\"lmn\" has dimensions [2]; expected [S,3]"},
+      {array({2}, {0, 0}), b, uvw, {}, "\"lmn\" has dimensions [2], expected [S,3] or [3]"},
       {lmn, array({3}, {1, 1, 1}), uvw, {}, "\"brightness\" has dimensions [3]; expected [2] or [2,2,2]"},
-      {lmn, b, array({2}, {1, 1}), {}, "\"uvw\" has dimensions [2]; expected [3], or [2,3]"},
+      {lmn, b, array({2}, {1, 1}), {}, "\"uvw\" has dimensions [2], expected [3] or [2,3]"},
       {lmn, b, uvw, {array({3}, {0, 0, 0})}, "\"shape\" has dimensions [3]; expected [2,3]"},
       {lmn, b, uvw, {shape, b}, "come in pairs J_p, J_q^H, but there are 1"},
-      {lmn, b, uvw, {shape, b, array({5}, {1, 1, 1, 1, 1})}, "\"jones\" has dimensions [5]; expected [2] or [2,2,2]"}};
+      {lmn,
+       b,
+       uvw,
+       {shape, b, array({5}, {1, 1, 1, 1, 1})},
+       "\"jones\" has dimensions [5], expected [2], [2,2,2], [] or [2,2]"}};
   for (const BadChildren& bad : cases) {
     TestForest forest;
     forest.constant("lmn", bad.lmn).constant("b", bad.brightness).constant("uvw", bad.uvw);
