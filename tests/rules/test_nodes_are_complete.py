@@ -91,9 +91,9 @@ def test_children_with_dimensions_have_units_and_shapes(classes):
             if not child["shape"].strip():
                 bad.append(f"{name}: child {child['label']} has no shape")
             # What is not meant as prose is checked by the forest (runtime/core/classes/child_dims.h).
-            if child["shape"].startswith("[") and ";" not in child["shape"]:
-                if not CHECKED_DIMS.fullmatch(child["shape"]):
-                    bad.append(f"{name}: child {child['label']} has shape {child['shape']!r}, which is not checked")
+            prose = not child["shape"].startswith("[") or ";" in child["shape"]
+            if not (prose or CHECKED_DIMS.fullmatch(child["shape"])):
+                bad.append(f"{name}: child {child['label']} has shape {child['shape']!r}, which is not checked")
             wanted = UNITS.get(child["label"])
             # "unit of ..." and the like refer to another quantity, which carries it.
             if wanted and not re.search(rf"\b{wanted}\b|unit|any", child["unit"]):
