@@ -10,9 +10,11 @@
 // [3,3], unit vectors to the east, to the north and to the zenith as coordinates u, v, w of that centre (UVW). State:
 // x_azimuth_rad, y_azimuth_rad (from north through east; default: X to the east, Y to the north), length ("short" or
 // "half-wave"), height_m (default 0: without a ground). Result: [2,2] or [source,2,2], real, dimensionless; 1 at the
-// zenith; varies along freq. Flags: union. Derivative: exact, by dual numbers.
-// Balanis 2016, Antenna Theory, 4.6 (half a wave), 4.8 (above a ground); Sokolowski et al. 2017, PASA 34, e062 (dipoles
-// of the MWA).
+// zenith; varies along freq. Half a wave or more above the ground they see nothing at the zenith, and fail. Flags:
+// union. Derivative: exact, by dual numbers. Balanis 2016, Antenna Theory, 4.6 (half a wave), 4.8 (above a ground);
+// Sokolowski et al. 2017, PASA 34, e062 (dipoles of the MWA).
+#include <cstdio>
+
 #include "runtime/cell/cell_node.h"
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/math/conventions.h"
@@ -151,7 +153,33 @@ class CrossedDipoles final : public CellNode<CrossedDipoles> {
     return body;
   }
 
+  std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
+    require_response_at_zenith(evaluation.cells());
+    return CellNode::plan_on_device(evaluation);
+  }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    require_response_at_zenith(evaluation.cells());
+    CellNode::evaluate(evaluation);
+  }
+
  private:
+  void require_response_at_zenith(const Cells& cells) const {
+    for (const double frequency_hz : cells.axis(Axis::frequency).centre) {
+      const double wavelength_m = kSpeedOfLight_m_s / frequency_hz;
+      if (2 * body_.height_m < wavelength_m) continue;
+      char text[320];
+      std::snprintf(
+          text, sizeof text,
+          "dipoles %.4g m above a ground are half a wave or more above it at %.6g MHz, where the wavelength is "
+          "%.4g m: there they see nothing at the zenith, where their response is taken as 1; expected less than "
+          "%.4g MHz",
+          body_.height_m, frequency_hz / 1e6, wavelength_m, kSpeedOfLight_m_s / (2e6 * body_.height_m));
+      throw Error(text);
+    }
+  }
+
   CrossedDipolesBody body_;
 };
 

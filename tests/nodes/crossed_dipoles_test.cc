@@ -102,6 +102,24 @@ TEST(CrossedDipolesNode, SeeThePoleOfTheSky) {
   }
 }
 
+/// Half a wave above the ground both waves cancel at the zenith, where the response would be 1: a sine of about 0 would
+/// be divided by.
+TEST(CrossedDipolesNode, FailHalfAWaveAboveTheGround) {
+  const double half_a_wave_m = 0.5 * kSpeedOfLight_m_s / kHz;
+  for (const double height_m : {half_a_wave_m, 1.3 * half_a_wave_m, 2 * half_a_wave_m}) {
+    TestForest forest;
+    forest.request.cells = cells({5e9}, {0.1 * kHz, kHz});
+    forest.constant("lmn", array({3}, {0, 0, 1})).constant("radec_0", array({2}, {0, 0.3}));
+    forest.constant("horizon", array({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}));
+    const TestForest::Fields state{{"height_m", height_m}};
+    const ResultPtr x = forest.node("x", "CrossedDipoles", {"lmn", "radec_0", "horizon"}, state).evaluate("x");
+    ASSERT_FALSE(x->ok());
+    EXPECT_NE(x->failures[0].message.find("at 150 MHz, where the wavelength is 1.999 m"), std::string::npos)
+        << x->failures[0].message;
+  }
+  EXPECT_NEAR(jones(0, 0, 0.3, {{"height_m", 0.99 * half_a_wave_m}})[1], 1, 1e-14);
+}
+
 TEST(CrossedDipolesNode, RefusesWhatIsNoDipole) {
   for (const TestForest::Fields& state : {TestForest::Fields{{"length", std::string("long")}}, {{"height_m", -1.0}}})
     EXPECT_THROW(jones(0, 0, 0.1, state), Error);

@@ -104,10 +104,21 @@ void store_progress(const std::string& ms_path, const Progress& progress) {
   sync_directory(ms_path);
 }
 
-void remove_progress(const std::string& ms_path, const std::string& column) {
-  const std::string path = progress_path(ms_path, column);
+namespace {
+
+void remove_if_there(const std::string& ms_path, const std::string& path) {
   if (std::remove(path.c_str()) != 0 && errno != ENOENT) fail("removing", path);
   sync_directory(ms_path);
+}
+
+}  // namespace
+
+void remove_progress(const std::string& ms_path, const std::string& column) {
+  remove_if_there(ms_path, progress_path(ms_path, column));
+}
+
+void remove_applied_notes(const std::string& ms_path, const std::string& column) {
+  remove_if_there(ms_path, ms_path + "/" + kPrefix + column + ".applied");
 }
 
 std::vector<Progress> read_progress(const std::string& ms_path) {

@@ -34,6 +34,9 @@ void store_progress(const std::string& ms_path, const Progress& progress);
 /// Removes the journal of `column` if there is one.
 void remove_progress(const std::string& ms_path, const std::string& column);
 
+/// Removes what notes say of solutions that were applied to `column` in place, if there are any: it gets other values.
+void remove_applied_notes(const std::string& ms_path, const std::string& column);
+
 /// All journals in a Measurement Set, by column; unreadable ones are reported with rows_expected = -1.
 std::vector<Progress> read_progress(const std::string& ms_path);
 

@@ -164,6 +164,7 @@ TileWriter::TileWriter(MeasurementSet& ms, std::string column, WriteOptions opti
   check_writable(ms_, column_, options_.spare_bytes);
   if (options_.continues) take_up_journal();
   prepare_column();
+  remove_applied_notes(ms_.path(), column_);
 }
 
 void TileWriter::take_up_journal() {

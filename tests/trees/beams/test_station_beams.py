@@ -344,3 +344,10 @@ def test_what_sets_do_not_say_is_told(changes, said, monkeypatch):
     monkeypatch.setattr(rt._core, "read_antenna_fields", lambda path: FIELDS | changes)
     with pytest.raises(rt.Error, match=said):
         rt.lofar_beams("a.MS")
+
+
+def test_dipoles_half_a_wave_above_the_ground_are_refused():
+    beam = rt.StationBeam.of_elements([[0, 0]], SITE, element="short", height_m=1.0)
+    with pytest.raises(rt.Error, match="1 m above a ground are half a wave or more above it at 150 MHz"):
+        jones_of(beam)
+    jones_of(replace(beam, height_m=0.99))

@@ -45,8 +45,9 @@ class FlagChange:
 
 
 def versions_folder(path: str | os.PathLike) -> str:
-    """The folder of the flag versions of a set: `x.ms.flagversions` beside `x.ms`."""
-    return os.fspath(path).rstrip("/") + ".flagversions"
+    """The folder of the flag versions of a set: `x.ms.flagversions` beside `x.ms`, or what the link `x.ms` leads to: a
+    set has the same versions under each of its names."""
+    return os.path.realpath(path) + ".flagversions"
 
 
 @checked

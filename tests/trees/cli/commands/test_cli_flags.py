@@ -233,3 +233,14 @@ def test_versions_that_are_saved_at_the_same_time_are_all_listed(kat7, monkeypat
         saved = {one.result().name for one in own}
     assert saved == {"a", "b", "before_apply_1", "before_apply_2"}
     assert {version.name for version in rt.ms.flag_versions(kat7)} == saved
+
+
+def test_versions_of_a_set_under_another_name(command, filled, solved, tmp_path):
+    """A link to a set is the set: its versions had been beside the link, where the set did not find them."""
+    path, link = filled(), tmp_path / "elsewhere" / "link.ms"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    command("apply", link, "--solutions", solved(diagonal(flag=[(1, 0)])))
+    assert os.listdir(link.parent) == ["link.ms"]
+    assert [one.name for one in flags.flag_versions(path)] == [one.name for one in flags.flag_versions(link)] != []
+    assert "restored" in command("flags", "restore", link, "before_apply_1").output

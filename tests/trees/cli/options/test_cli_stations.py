@@ -27,8 +27,14 @@ def test_aperture_arrays(command, kat7, sky_file, tmp_path):
     rt.psv_tree(ns, sky, group.phase_centre_rad, group.baselines, smearing=False, column="OTHER")
     rt.Forest(ns).run(kat7)
     np.testing.assert_allclose(read(kat7, "MODEL_DATA"), read(kat7, "OTHER"), atol=1e-6)
-    assert "through the MWA tile of short dipoles 0.278 m" in command("simulate", kat7, *given, "--beam", "mwa").output
-    said = command("simulate", kat7, *given, "--beam", "mwa", "--pointing", "03h33m", "-27d30m").output
+
+
+def test_tiles_of_the_mwa(command, sky_file, tmp_path):
+    how = {"duration_s": 60.0, "integration_s": 60.0, "bands": rt.ms.Band.regular(1.5e8, 4e6, 2)}
+    rt.ms.create(tmp_path / "low.ms", "kat-7", phase_centre_rad=CENTRE, **how)
+    given = ("simulate", tmp_path / "low.ms", "--sky", sky_file, "--no-smearing", "--beam", "mwa")
+    assert "through the MWA tile of short dipoles 0.278 m" in command(*given).output
+    said = command(*given, "--pointing", "03h33m", "-27d30m").output
     assert "towards 53.25 -27.5 deg (16 elements, " in said
 
 
@@ -116,3 +122,18 @@ def test_antennas_without_a_place_are_not_of_the_array():
     assert one.middle_m == other.middle_m == (here[0] + 5, here[1], here[2])
     assert one.horizon_m == one.middle_m and lost.horizon_m is None
     assert placed([Antenna("a", 1.0)], [[0, 0, 0]])[0].middle_m is None
+
+
+def test_dipoles_half_a_wave_above_the_ground(command, kat7, sky_file, tmp_path):
+    """Where they see nothing at the zenith, their response there cannot be 1."""
+    said = command("simulate", kat7, "--sky", sky_file, "--beam", "mwa", code=1).stderr
+    assert "dipoles 0.278 m above a ground are half a wave or more above it at 1400 MHz" in said
+    assert "wavelength is 0.2141 m" in said and "expected less than 539.2 MHz" in said
+    command("beam-solutions", kat7, "--beam", "mwa", "--out", tmp_path / "b.h5", code=1)
+    assert not (tmp_path / "b.h5").exists()
+
+
+def test_help_says_what_beams_are_for(command):
+    of_model, own = (" ".join(command(name, "--help").output.split()) for name in ("simulate", "beam-solutions"))
+    assert "See the sky model through a primary beam: airy (of" in of_model and "fluxes are as seen." in of_model
+    assert "The primary beam: airy (of" in own and "sky model through a" not in own and "as seen" not in own

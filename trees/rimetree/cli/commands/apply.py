@@ -18,7 +18,7 @@ from ..options.solutions import solutions_options
 from ..options.together import refuse_without
 from ..options.trees import smearing_option
 from ..runs.applying import run_apply
-from ..runs.weights import check_weights, weights_option, write_weights
+from ..runs.weights import check_weights, weight_notes, weights_option, write_weights
 
 
 @click.command("apply", cls=Sectioned)
@@ -51,6 +51,11 @@ from ..runs.weights import check_weights, weights_option, write_weights
     metavar="PATCH",
     help="With --subtract: leave this patch or model column in (a name or a pattern); may be repeated.",
 )
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Apply what was applied before to the same rows of a column that is read and written, or to the weights.",
+)
 @click.option("--no-correct", is_flag=True, help="With --subtract: only subtract; do not correct the data.")
 @sky_options(required=False)
 @model_column_option
@@ -68,6 +73,7 @@ def command(
     output_column,
     subtract,
     keep,
+    again,
     patches,
     beams,
     no_correct,
@@ -142,9 +148,11 @@ def command(
     if from_field is not None:
         fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
         files = of_fields(files, fields)
+    if weights:
+        weight_notes(ms, files, rows, direction).check(again)
     resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}
-    how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version, "summary": summary}
+    how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version, "summary": summary, "again": again}
     reports = run_apply(ms, files, rows, options, resources, accuracy, **how)
     if weights and reports:
         write_weights(ms, files, rows, direction=direction, interpolation=interpolation, wait_s=wait)

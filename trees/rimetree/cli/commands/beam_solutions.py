@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 import click
@@ -19,7 +20,7 @@ from ..output import log
 @click.argument("ms", type=click.Path())
 @click.option("--out", required=True, metavar="FILE", help="H5parm file to write.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE.")
-@beam_options
+@functools.partial(beam_options, what="The primary beam", default="")
 @click.option(
     "--towards",
     type=(RA, DEC),

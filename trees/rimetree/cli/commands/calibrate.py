@@ -36,7 +36,7 @@ from ..runs.calibrating_text import (
     report_text,
 )
 from ..runs.residuals import report_option, write_reports
-from ..runs.weights import check_weights, weights_option, write_weights
+from ..runs.weights import check_weights, weight_notes, weights_option, write_weights
 
 
 @click.command("calibrate", cls=Sectioned)
@@ -372,4 +372,5 @@ def _use(ms, model, files, rows, from_field, given) -> None:
     run_apply(ms, files, rows, options, resources, accuracy, **how)
     if given["weights"]:
         same = {"direction": given["direction"], "interpolation": given["interpolation"], "wait_s": given["wait"]}
+        weight_notes(ms, files, rows, given["direction"]).check(again=True)
         write_weights(ms, files, rows, **same)

@@ -102,8 +102,13 @@ class AskedBeams:
             raise Failed(f"--beam: {problem}") from problem
 
 
-def beam_options(function: Callable) -> Callable:
-    """--beam, --pointing and --drift-scan, as an argument `beams`, an `AskedBeams`."""
+_OF_A_SKY = "See the sky model through a primary beam"
+_NONE_OF_A_SKY = " Default: fluxes are as seen."
+
+
+def beam_options(function: Callable, what: str = _OF_A_SKY, default: str = _NONE_OF_A_SKY) -> Callable:
+    """--beam, --pointing and --drift-scan, as an argument `beams`, an `AskedBeams`; `what` the first is for, and what
+    the `default` is."""
 
     @functools.wraps(function)
     def with_beams(*arguments, beams, pointing, drift_scan, **given):
@@ -129,14 +134,13 @@ def beam_options(function: Callable) -> Callable:
         type=BeamType(),
         multiple=True,
         metavar="[ANTENNAS=]BEAM",
-        help="See the sky model through a primary beam: airy (of each dish's diameter in the set), 'airy: 25m, 2.5m' "
+        help=f"{what}: airy (of each dish's diameter in the set), 'airy: 25m, 2.5m' "
         "(diameter, blockage), 'gaussian: 57.5arcmin, 1.5GHz' or 'cosine: 57.5arcmin, 1.5GHz' (full width at half "
         "maximum of the power, which goes as 1/frequency), FITS cubes of the Jones matrix, "
         "'beam_$(corr)_$(reim).fits', which turn on the sky with ALT-AZ mounts, or of aperture arrays 'station: "
         "layout.txt, half-wave, 0.3m' (where elements are, as a file or OSKAR's telescope model; isotropic, short or "
         "half-wave dipoles; their height above a ground), mwa, or lofar (as the set says). May be repeated for arrays "
-        "of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'. Default: fluxes "
-        "are as seen.",
+        f"of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'.{default}",
     )(with_beams)
 
 

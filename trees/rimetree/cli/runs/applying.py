@@ -12,6 +12,7 @@ from ..options.centre import warn_of_directions
 from ..options.data_selection import check_rows
 from ..options.sets import check_output
 from ..output import log
+from .applied import AppliedNotes, applied_digests
 from .applying_text import new_flags_text, warn_of_antennas, warn_of_family, warn_of_other_data
 from .groups import memory_text, run_in_turn
 
@@ -21,7 +22,8 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     subtract may be {FIELD_ID: model}. `files`: solution sets, those of the first file stand outside the others'.
     Returns [(group, RunReport)].
 
-    `how`: `dry_run`, `wait` (s), `save_flags`: whether to keep a version of the flags first, `summary` of the set.
+    `how`: `dry_run`, `wait` (s), `save_flags`: whether to keep a version of the flags first, `summary` of the set,
+    `again`: whether the same may be done a second time to data that are replaced.
     Raises `NothingUsable`, and then nothing has changed, where all data that are not flagged would be.
     """
     import rimetree as rt
@@ -41,6 +43,9 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]
     models = [_subtracted(options["subtract"], group) for group in groups]
+    notes = _notes(ms, groups, chosen, models, rows.get("selection"), options)
+    if notes is not None:
+        notes.check(bool(how.get("again")))
     jobs = [
         _Job(group, solutions, {**options, "subtract": model}, resources, accuracy)
         for group, solutions, model in zip(groups, chosen, models, strict=True)
@@ -60,8 +65,20 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
         restoring = shlex.join(["rimetree", "flags", "restore", str(ms), version.name])
         log(f"flags are saved as {version.name}: `{restoring}` brings them back")
     reports = run_in_turn(ms, jobs, wait_s=how.get("wait", 0.0))
+    if notes is not None:
+        notes.add()
     click.echo(new_flags_text(groups, [job.flagged() for job in jobs]))
     return reports
+
+
+def _notes(ms, groups, chosen, models, selection, options: dict) -> AppliedNotes | None:
+    """Of what is to be done to the column that is read; None where another one is written."""
+    if options["column"] != options["data_column"]:
+        return None
+    how = {"correct": options["correct"], "direction": options["direction"]}
+    each = zip(groups, chosen, models, strict=True)
+    done = [(group, applied_digests(solutions, model, **how)) for group, solutions, model in each]
+    return AppliedNotes(ms, options["column"], done, selection)
 
 
 class _Job:

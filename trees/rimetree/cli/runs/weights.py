@@ -6,6 +6,7 @@ import click
 
 from ..options.sets import check_output
 from ..output import log
+from .applied import AppliedNotes, applied_digests
 
 _COLUMN = "WEIGHT_SPECTRUM"
 
@@ -16,7 +17,7 @@ def weights_option(function):
         "--weights",
         is_flag=True,
         help="Then multiply WEIGHT_SPECTRUM, which the set must have, by what correcting does to the noise (for gains: "
-        "|g_p g_q|^2). Once: applying again multiplies again.",
+        "|g_p g_q|^2). Once: applying again would multiply again.",
     )(function)
 
 
@@ -25,16 +26,29 @@ def check_weights(ms: str, wait_s: float) -> None:
     check_output(ms, _COLUMN, wait_s, read=_COLUMN)
 
 
+def weight_notes(ms: str, files, rows: dict, direction: str | None) -> AppliedNotes:
+    """Of what is to be done to the weights of `rows` (as of `rt.ms.groups`)."""
+    import rimetree as rt
+    from rimetree import calibration
+
+    done = []
+    for group in rt.ms.groups(ms, **rows, by_window=True):
+        own = applied_digests(calibration.chain_for(files, group), direction=direction)
+        done.append((group, {"weighed": own["corrected"]}))
+    return AppliedNotes(ms, _COLUMN, done, rows.get("selection"))
+
+
 def write_weights(ms: str, files, rows: dict, *, direction: str | None, interpolation: str, wait_s: float) -> None:
     """Of `rows` (as of `rt.ms.groups`), for solution sets of some files, the first outside the next."""
     import rimetree as rt
     from rimetree import calibration
     from rimetree.calibration.solutions.corrected_weights import weights_tree
 
-    groups = rt.ms.groups(ms, **rows, by_window=True)
+    groups, notes = rt.ms.groups(ms, **rows, by_window=True), weight_notes(ms, files, rows, direction)
     for index, group in enumerate(groups):
         ns, solutions = rt.NodeScope(), calibration.chain_for(files, group)
         weights_tree(ns, group, solutions, direction=direction, interpolation=interpolation)
         part = (index, len(groups), sum(one.n_row for one in groups))
         rt.Forest(ns).run(ms, wait_s=wait_s, part=part, **group.selection)
+    notes.add()
     log(f"weights of corrected data are in {_COLUMN} of {ms}")
