@@ -72,6 +72,27 @@ def test_what_mixes_feeds_wants_crossed_hands_or_a_sky_that_has_some(fitted, cor
     assert ("solve for diag" if kind == "full" else "leave the term out") in str(said.value)
 
 
+@pytest.mark.parametrize(
+    "stokes", [[(60.0, 0, 6.0, 0)], [(60.0, 0, 9.0, 0), (25.0, 0, 5.0, 0)], [(60.0, 6.0, -9.0, 3.0), (25.0, 0, 5.0, 0)]]
+)
+@pytest.mark.parametrize("what", ["F: full", "F: full, per patch"])
+def test_full_matrices_of_parallel_hands_want_a_sky_of_three_ways(fitted, stokes, what):
+    """Either row could be turned by any angle: what is off the diagonal had been anything, and was not flagged."""
+    why = r"polarised in less than three ways, a full matrix needs XY and YX; .* solve for diag"
+    with pytest.raises(CalibrationError, match=why):
+        fitted("XX YY", sky_of(*stokes), [what])
+
+
+def test_full_matrices_of_parallel_hands_on_a_sky_of_three_ways(fitted):
+    """Rows are found but for a phase of each."""
+    rng = np.random.default_rng(3)
+    planted = np.eye(2) + 0.2 * (rng.normal(size=(7, 2, 2)) + 1j * rng.normal(size=(7, 2, 2)))
+    report = fitted("XX YY", CROSSED, ["F: full"], lambda antenna: planted[antenna])
+    found = report.solutions[0]["F"].gain()[0, 0, :, 0]
+    turn = np.einsum("prc,prc->r", planted, np.conj(found))
+    np.testing.assert_allclose(found * (turn / abs(turn))[:, None], planted, atol=0.01)
+
+
 def test_a_model_column_is_looked_at_as_a_sky_is(fitted):
     with pytest.raises(CalibrationError, match="a leakage needs XY and YX"):
         fitted("XX YY", PLAIN, ["D: leakage"], column=True)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import ms
 from ..._core import SPEED_OF_LIGHT_M_S
@@ -20,6 +21,7 @@ from ..solutions.term_solutions import INTERPOLATIONS
 from ..terms.grid import Axis, Chunk, channels_of_windows, chunks_of
 from ..terms.terms import Term
 from .averaged_like import BaselineAveraging
+from .single_channels import single_channels, warn_of_single_channels
 from .solve_trees import DataSelection, SolverOptions
 
 _MOST_LOST = 0.01
@@ -158,7 +160,7 @@ def plan_groups(
     Each field and spectral window is a group of its own; the windows of a field are one where a term asks for that.
     `summary`: what `ms.inspect` said, if it was asked already.
     """
-    plans, opened = [], ms.OpenSet(path)
+    plans, single, opened = [], [], ms.OpenSet(path)
     found = groups(path, summary=summary, **options.rows, by_window=not any(term.all_windows for term in terms))
     for group in found:
         group.require_column(options.data.column)
@@ -192,11 +194,14 @@ def plan_groups(
                 bands,
             )
         )
+        frequency_hz = np.concatenate([frequency for frequency, _ in windows])
         if options.selection.averages:
-            check_averaging(opened, plans[-1])
+            frequency_hz = check_averaging(opened, plans[-1])
+        single.append((group, single_channels(terms, plans[-1].frequencies, frequency_hz)))
         if options.selection.phase_centre_rad is not None:
             _warn_of_loss(opened, group, first, whole)
     require_slots(opened, [plan.group for plan in plans], options.selection)
+    warn_of_single_channels(single)
     _require_same_windows(plans)
     return plans
 
@@ -229,9 +234,9 @@ def _warn_of_loss(opened: ms.OpenSet, group: MsGroup, moved: Sequence[dict], row
         )
 
 
-def check_averaging(opened: ms.OpenSet, plan: GroupPlan) -> None:
-    """Warns where cells that data are averaged to reach over the ends of solution intervals, and raises
-    `CalibrationError` where they are longer or wider than these."""
+def check_averaging(opened: ms.OpenSet, plan: GroupPlan) -> NDArray[np.float64]:
+    """Centres of the channels of averaged data (Hz). Warns where cells that data are averaged to reach over the ends of
+    solution intervals, and raises `CalibrationError` where they are longer or wider than these."""
     chunk, group = plan.chunks[0], plan.group
     span_s = (chunk.slot_s[0] - plan.margin_s, chunk.slot_s[-1] + plan.margin_s)
     rows = {**_rows(group), "data_desc_ids": [], "time_range_s": span_s, "time_slots": len(chunk.slot_s)}
@@ -244,6 +249,7 @@ def check_averaging(opened: ms.OpenSet, plan: GroupPlan) -> None:
             raise CalibrationError(_LONGER.format(name=name, option="--average-time"))
         _check_cells(name, axis, frequency, width_hz, "--average-channels")
         _check_cells(name, chunk.times[name], windows[0]["time_s"], windows[0]["interval_s"], "--average-time")
+    return frequency
 
 
 def _check_cells(name: str, axis: Axis, centre, width, option: str) -> None:

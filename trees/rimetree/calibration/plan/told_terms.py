@@ -1,7 +1,8 @@
 """Terms of which the correlations of a set, or the polarisation of its sky, tell nothing: known before it is solved.
 
 A phase between the feeds changes crossed hands alone, and only those of a sky that has some. Leakages and rotations
-bring parallel hands into crossed ones; where data have no crossed hands, only a sky that has some tells them. A
+bring parallel hands into crossed ones; where data have no crossed hands, only a sky that has some tells them, and full
+matrices one that is polarised in three ways (of which one may be: not at all), as either of their rows stands alone. A
 rotation that all antennas share changes nothing of a sky without linear polarisation. Data of crossed hands alone tell
 of a sky that has none only what mixes the feeds.
 """
@@ -101,7 +102,9 @@ def is_told(term: Term, terms: Sequence[Term], sky: Polarisation, group: MsGroup
     if kind not in _MIXING:
         return True
     if not has_crossed_hands(group):
-        return crossed
+        # What leaves a sky of two ways of polarisation as it is can turn either row of a full matrix by its own angle.
+        tied = kind != "full" or held.mixes or held.turns or sky.axis is None
+        return crossed and tied
     return crossed or kind not in ("rotation", "faraday") or not _is_shared(term, group)
 
 
@@ -129,6 +132,8 @@ def check_told(terms: Sequence[Term], solves: Sequence[tuple[MsGroup, Mapping[st
         group = solves[0][0]
         name = _NAMES.get(term.kind.name, f"a {term.kind.name}")
         lacks = "no source of the model has " + ("U or V" if group.feed == "linear" else "Q or U")
+        if term.kind.name == "full":
+            lacks = "the model is polarised in less than three ways"
         if told:
             places = list(dict.fromkeys(where))
             more = ", ..." if len(places) > 5 else ""
