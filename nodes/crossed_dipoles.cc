@@ -89,10 +89,7 @@ class CrossedDipoles final : public CellNode<CrossedDipoles> {
         body_{0,
               {state.real("x_azimuth_rad"), state.real("y_azimuth_rad")},
               state.text("length") == "half-wave",
-              state.real("height_m")} {
-    for (const double azimuth : body_.azimuth_rad)
-      if (!std::isfinite(azimuth)) throw StateError("azimuths of dipoles must be finite");
-  }
+              state.real("height_m")} {}
   static constexpr Numbers kNumbers = Numbers::real_to_real;
   static constexpr bool kVariesInFrequency = true;
 
@@ -123,12 +120,14 @@ class CrossedDipoles final : public CellNode<CrossedDipoles> {
                        .type = StateType::real,
                        .default_value = kPi / 2,
                        .unit = "rad",
-                       .doc = "where the X dipole points, from north through east; default: to the east"},
+                       .doc = "where the X dipole points, from north through east; default: to the east",
+                       .limits = kFiniteNumbers},
                       {.name = "y_azimuth_rad",
                        .type = StateType::real,
                        .default_value = 0.0,
                        .unit = "rad",
-                       .doc = "where the Y dipole points; default: to the north"},
+                       .doc = "where the Y dipole points; default: to the north",
+                       .limits = kFiniteNumbers},
                       {.name = "length",
                        .type = StateType::text,
                        .default_value = std::string("short"),

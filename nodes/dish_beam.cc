@@ -110,7 +110,7 @@ class DishBeam final : public CellNode<DishBeam> {
                  .type = StateType::real,
                  .unit = "Hz",
                  .doc = "frequency of the width; widths go as 1/frequency",
-                 .limits = {.least = 0, .most = 1e300, .without_least = true}},
+                 .limits = {.least = 0, .without_least = true, .without_most = true}},
                 {.name = "blockage",
                  .type = StateType::real,
                  .default_value = 0.0,

@@ -14,10 +14,7 @@ namespace rimetree {
 
 class MergeFlags final : public Node {
  public:
-  explicit MergeFlags(const State& state) : Node(state), mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {
-    if (mask_ != state.integer("flag_mask"))
-      throw StateError("state field \"flag_mask\" must be an integer of 32 bits");
-  }
+  explicit MergeFlags(const State& state) : Node(state), mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {}
 
   static NodeClass info() {
     return {.name = "MergeFlags",
@@ -34,7 +31,8 @@ class MergeFlags final : public Node {
             .state = {{.name = "flag_mask",
                        .type = StateType::integer,
                        .default_value = std::int64_t{-1},
-                       .doc = "bits that are taken from the children \"flags\"; -1: all"}}};
+                       .doc = "bits that are taken from the children \"flags\"; -1: all",
+                       .limits = kInt32}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
   NodeTraits own_traits() const override {

@@ -30,9 +30,6 @@ class Parm final : public Node, public UnknownsHolder {
   explicit Parm(const State& state) : Node(state), tiles_(state) {
     for (const char* scale : {"time_scale_s", "freq_scale_hz"})
       if (!(state.real(scale) != 0)) throw StateError("state field \"" + std::string(scale) + "\" must not be 0");
-    if (const auto rank = state.integer("normalised"); rank < -2 || rank > kMaxRank)
-      throw StateError("state field \"normalised\" is " + std::to_string(rank) + ", expected -2 to " +
-                       std::to_string(kMaxRank));
     ParmLimits(state, tiles_);  // finds what is wrong with them
   }
 
@@ -89,7 +86,8 @@ class Parm final : public Node, public UnknownsHolder {
                     "phase 0 (weighted with the amplitude), and the others take up the rest; 0: never; -1: only "
                     "the sum over the tiles is held, at what it is, for what is open after all others; -2: likewise, "
                     "after those",
-             .per_node = true}}};
+             .per_node = true,
+             .limits = {.least = -2, .most = kMaxRank}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }

@@ -24,10 +24,7 @@ class Sink final : public Node {
              .baseline = baseline_of(state),
              .writes = true,
              .writes_flags = state.boolean("write_flags")},
-        flag_mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {
-    if (flag_mask_ != state.integer("flag_mask"))
-      throw StateError("state field \"flag_mask\" must be an integer of 32 bits");
-  }
+        flag_mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {}
 
   static NodeClass info() {
     return {.name = "Sink",
@@ -52,7 +49,8 @@ class Sink final : public Node {
                  {.name = "flag_mask",
                   .type = StateType::integer,
                   .default_value = std::int64_t{-1},
-                  .doc = "bits of the child's flags that count; -1: all"}})};
+                  .doc = "bits of the child's flags that count; -1: all",
+                  .limits = kInt32}})};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }

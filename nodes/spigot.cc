@@ -26,8 +26,6 @@ class Spigot final : public Node {
         use_{.column = state.text("input_column"), .baseline = baseline_of(state)},
         rates_(state.boolean("include_deriv")),
         flag_bit_(static_cast<std::int32_t>(state.integer("flag_bit"))) {
-    if (flag_bit_ != state.integer("flag_bit"))
-      throw StateError("state field \"flag_bit\" must be an integer of 32 bits");
     if (rates_ && use_.column != "UVW")
       throw StateError("state field \"include_deriv\" is for input_column \"UVW\", not \"" + use_.column + "\"");
   }
@@ -55,7 +53,8 @@ class Spigot final : public Node {
               .type = StateType::integer,
               .default_value = std::int64_t{1},
               .doc = "bits set where the Measurement Set flags, or has no datum (which is 0 then); with 0 nothing is "
-                     "flagged"}})};
+                     "flagged",
+              .limits = kInt32}})};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override {

@@ -80,11 +80,7 @@ struct UvwBody {
 class UVW final : public CellNode<UVW> {
  public:
   explicit UVW(const State& state)
-      : CellNode(state), rates_(state.boolean("include_deriv")), dut1_s_(state.real("dut1_s")) {
-    if (!(std::abs(dut1_s_) <= 1))
-      throw StateError("state field \"dut1_s\" is " + std::to_string(dut1_s_) +
-                       " s, but UT1 and UTC never differ by more than 1 s");
-  }
+      : CellNode(state), rates_(state.boolean("include_deriv")), dut1_s_(state.real("dut1_s")) {}
   static constexpr Numbers kNumbers = Numbers::real_to_real;
   static constexpr bool kVariesInTime = true;
 
@@ -114,7 +110,8 @@ class UVW final : public CellNode<UVW> {
                        .type = StateType::real,
                        .default_value = 0.0,
                        .unit = "s",
-                       .doc = "UT1 - UTC; 0.1 s is a rotation by 1.5 arcsec"}}};
+                       .doc = "UT1 - UTC; 0.1 s is a rotation by 1.5 arcsec",
+                       .limits = {.least = -1, .most = 1}}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override {

@@ -15,27 +15,26 @@ namespace rimetree {
 class ZeroFlagger final : public Node {
  public:
   explicit ZeroFlagger(const State& state)
-      : Node(state), oper_(state.text("oper")), bit_(static_cast<std::int32_t>(state.integer("flag_bit"))) {
-    if (bit_ != state.integer("flag_bit")) throw StateError("state field \"flag_bit\" must be an integer of 32 bits");
-  }
+      : Node(state), oper_(state.text("oper")), bit_(static_cast<std::int32_t>(state.integer("flag_bit"))) {}
 
   static NodeClass info() {
-    return {.name = "ZeroFlagger",
-            .summary = "Flags values that compare with zero in a given way.",
-            .formula = "flag where x OPER 0",
-            .result = "the child, with more flags",
-            .reference = "MeqTrees ZeroFlagger",
-            .children = {{.label = "x", .shape = "any", .unit = "any", .doc = "values that are compared with zero"}},
-            .state = {{.name = "oper",
-                       .type = StateType::text,
-                       .default_value = std::string("NE"),
-                       .doc = "EQ, NE, GE, LE, GT or LT: values are flagged if x OPER 0 is true; complex values can "
-                              "only be compared by EQ and NE",
-                       .choices = {"EQ", "NE", "GE", "LE", "GT", "LT"}},
-                      {.name = "flag_bit",
-                       .type = StateType::integer,
-                       .default_value = std::int64_t{1},
-                       .doc = "bits that are set in the flags"}}};
+    return {
+        .name = "ZeroFlagger",
+        .summary = "Flags values that compare with zero in a given way.",
+        .formula = "flag where x OPER 0",
+        .result = "the child, with more flags",
+        .reference = "MeqTrees ZeroFlagger",
+        .children = {{.label = "x", .shape = "any", .unit = "any", .doc = "values that are compared with zero"}},
+        .state = {{.name = "oper",
+                   .type = StateType::text,
+                   .default_value = std::string("NE"),
+                   .doc = "values are flagged if x OPER 0 is true; complex values can only be compared by EQ and NE",
+                   .choices = {"EQ", "NE", "GE", "LE", "GT", "LT"}},
+                  {.name = "flag_bit",
+                   .type = StateType::integer,
+                   .default_value = std::int64_t{1},
+                   .doc = "bits that are set in the flags",
+                   .limits = kInt32}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
   NodeTraits own_traits() const override { return {.mixed_axes = kNoAxes, .is_function = true}; }

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from rimetree import nodes
 from rimetree.writing.signatures import VALUE_FIRST
-from rimetree.writing.state import STATE_TYPES
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "nodes.md"
@@ -60,17 +59,21 @@ STUBS_HEAD = '''\
 """Generated from the registry by scripts/generate_node_docs.py; do not edit."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from . import _core as _core
-from .scope import NodeDef, NodeStub
+from .writing.definitions import NodeDef
+from .writing.scope import NodeStub
 
 Child = NodeDef | NodeStub | ArrayLike
 
-def refresh() -> None: ...
+def refresh() -> dict[str, str]: ...
 def class_infos() -> list[dict]: ...
+def choices_of(class_name: str, field: str) -> tuple[str, ...]: ...
 def documentation(info: dict) -> str: ...
+def type_text(field: dict) -> str: ...
 def default_text(field: dict) -> str: ...
 '''
 
@@ -105,7 +108,7 @@ def class_reference(info: dict) -> str:
         rows = [
             (
                 f"`{field['name']}`",
-                STATE_TYPES[field["type"]],
+                nodes.type_text(field),
                 field["unit"],
                 "required" if field["required"] else f"`{nodes.default_text(field)}`",
                 field["doc"],
@@ -162,17 +165,25 @@ def class_arguments(info: dict) -> list[str]:
     if info["name"] in VALUE_FIRST:
         field = next(field for field in state if field["name"] == "value")
         state.remove(field)
-        positional.append(f"value: {ANNOTATIONS[field['type']]}" + ("" if field["required"] else " = ..."))
+        positional.append(field_argument(field))
     for child in info["children"]:
         if child["repeated"]:
             repeated.append(f"*{child['label']}: Child | None")
         else:
             default = " | None = None" if child["optional"] or positional_has_default(positional) else ""
             positional.append(f"{child['label']}: Child{default}")
-    fields = [
-        f"{field['name']}: {ANNOTATIONS[field['type']]}" + ("" if field["required"] else " = ...") for field in state
-    ]
+    fields = [field_argument(field) for field in state]
     return positional + (repeated or ["*"]) + fields + ["origin: str | None = None"]
+
+
+def field_argument(field: dict) -> str:
+    words = [f'"{word}"' for word in field["choices"]]
+    annotation = f"Literal[{', '.join(words)}]" if words else ANNOTATIONS[field["type"]]
+    argument = f"{field['name']}: {annotation}" + ("" if field["required"] else " = ...")
+    if len(argument) < 115:
+        return argument
+    in_lines = "".join(f"        {word},\n" for word in words)  # as ruff formats it
+    return argument.replace(f"[{', '.join(words)}]", f"[\n{in_lines}    ]")
 
 
 def positional_has_default(arguments: list[str]) -> bool:

@@ -63,8 +63,8 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
             {.name = "window",
              .type = StateType::text,
              .default_value = std::string("rectangular"),
-             .doc = "taper of the transform or of the sinc: rectangular, hann or hamming; h is scaled so that noise "
-                    "has the same power in a channel with any",
+             .doc = "taper of the transform or of the sinc; h is scaled so that noise has the same power in a channel "
+                    "with any",
              .choices = {"rectangular", "hann", "hamming"}},
             {.name = "format",
              .type = StateType::text,

@@ -56,7 +56,7 @@ class Correlation final : public Node {
             {{.name = "feeds",
               .type = StateType::integer,
               .default_value = std::int64_t{2},
-              .doc = "inputs of a station, 1 or 2",
+              .doc = "inputs of a station",
               .limits = {.least = 1, .most = 2}},
              {.name = "inputs",
               .type = StateType::array,

@@ -29,9 +29,6 @@ class CellReduction : public Node, public DevicePath {
   using Reduced = Body;
   explicit CellReduction(const State& state)
       : Node(state), tensor_axis_(static_cast<int>(state.integer("tensor_axis"))) {
-    if (const auto axis = state.integer("tensor_axis"); axis < -1 || axis >= TensorShape::kMaxRank)
-      throw StateError("state field \"tensor_axis\" must be -1 or a dimension, counted from 0, not " +
-                       std::to_string(axis));
     for (const std::string& name : state.text_list("reduction_axes"))
       reduced_[static_cast<int>(axis_from_name(name))] = true;
   }
@@ -47,7 +44,8 @@ class CellReduction : public Node, public DevicePath {
         {.name = "tensor_axis",
          .type = StateType::integer,
          .default_value = std::int64_t{-1},
-         .doc = "dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2]; -1: none"}};
+         .doc = "dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2]; -1: none",
+         .limits = {.least = -1, .most = TensorShape::kMaxRank - 1}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {

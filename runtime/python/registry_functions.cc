@@ -31,7 +31,7 @@ Ref state_to_python(const StateSpec& spec) {
   dict.set("name", text(spec.name)).set("type", text(kTypes[static_cast<int>(spec.type)]));
   dict.set("required", boolean(std::holds_alternative<std::monostate>(spec.default_value)));
   dict.set("default", state_value(spec.default_value)).set("unit", text(spec.unit)).set("doc", text(spec.doc));
-  return dict.set("choices", text_list(spec.choices)).take();
+  return dict.set("choices", text_list(spec.choices)).set("limits", text(to_string(spec.limits))).take();
 }
 
 }  // namespace

@@ -24,6 +24,14 @@ def test_type_stubs_are_python_and_name_every_class():
     assert set(done.stdout.split()) <= functions
 
 
+def test_what_type_stubs_import_is_there():
+    tree = ast.parse(STUBS.read_text(encoding="utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    code = "__package__ = 'rimetree'; import rimetree\n" + "\n".join(map(ast.unparse, imports))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_readme_counts_the_classes_of_the_page():
     page = (ROOT / "docs" / "nodes.md").read_text(encoding="utf-8")
     n_class = sum(line.startswith("## ") for line in page.splitlines())

@@ -141,12 +141,19 @@ def documentation(info: dict) -> str:
         lines.append("State")
         for field in info["state"]:
             default = "required" if field["required"] else f"default {default_text(field)}"
-            lines += _entry(field["name"], [STATE_TYPES[field["type"]], field["unit"], default], field["doc"])
+            lines += _entry(field["name"], [type_text(field), field["unit"], default], field["doc"])
         lines.append("")
     lines.append(f"Result: {info['result']}")
     if info["reference"]:
         lines += ["", info["reference"]]
     return "\n".join(lines)
+
+
+def type_text(field: dict) -> str:
+    """What a state field may be: "float, at least 0 and below 1", or its words."""
+    if words := [repr(word) for word in field["choices"]]:
+        return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+    return ", ".join(filter(None, [STATE_TYPES[field["type"]], field["limits"]]))
 
 
 def default_text(field: dict) -> str:

@@ -1,17 +1,21 @@
 """Generated from the registry by scripts/generate_node_docs.py; do not edit."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from . import _core as _core
-from .scope import NodeDef, NodeStub
+from .writing.definitions import NodeDef
+from .writing.scope import NodeStub
 
 Child = NodeDef | NodeStub | ArrayLike
 
-def refresh() -> None: ...
+def refresh() -> dict[str, str]: ...
 def class_infos() -> list[dict]: ...
+def choices_of(class_name: str, field: str) -> tuple[str, ...]: ...
 def documentation(info: dict) -> str: ...
+def type_text(field: dict) -> str: ...
 def default_text(field: dict) -> str: ...
 def Abs(
     x: Child,
@@ -157,8 +161,19 @@ def Channelise(
     *,
     n_channel: int,
     taps: int = ...,
-    window: str = ...,
-    format: str = ...,
+    window: Literal["rectangular", "hann", "hamming"] = ...,
+    format: Literal[
+        "mwa32t",
+        "mwa32t-swapped",
+        "chime",
+        "chime-low",
+        "int4",
+        "int4-low",
+        "int8",
+        "int8-swapped",
+        "float32",
+        "float32-swapped",
+    ] = ...,
     gain: float = ...,
     delay_s: ArrayLike = ...,
     centre_hz: float = ...,
@@ -173,18 +188,18 @@ def Channelise(
             a source of samples of one channel (Voltages); its value is the sample interval
 
     State
-        n_channel (int, required)
+        n_channel (int, at least 1, required)
             channels, ascending in frequency: of complex samples number n_channel / 2 is the frequency
             that was mixed to zero; of real ones number 0 is zero
-        taps (int, default 1)
+        taps (int, at least 1, default 1)
             1: a Fourier transform; more: a polyphase filter bank, a sinc over so many transforms, with
             its middle in that of its own; spectra that would reach beyond the samples are left out
-        window (str, default 'rectangular')
-            taper of the transform or of the sinc: rectangular, hann or hamming; h is scaled so that
-            noise has the same power in a channel with any
-        format (str, default 'int8')
+        window ('rectangular', 'hann' or 'hamming', default 'rectangular')
+            taper of the transform or of the sinc; h is scaled so that noise has the same power in a
+            channel with any
+        format ('mwa32t', 'mwa32t-swapped', 'chime', 'chime-low', 'int4', 'int4-low', 'int8', 'int8-swapped', 'float32' or 'float32-swapped', default 'int8')
             what channels are rounded to, and cut off at, as of Voltages
-        gain (float, default 1.0)
+        gain (float, above 0 and finite, default 1.0)
             noise of s least significant bits has gain times s in a channel; products are divided by it
         delay_s (array, s, default [])
             [input] by which signals come late: whole samples are taken out before, and the rest after
@@ -257,7 +272,7 @@ def Condeq(
             finite are left out and counted
 
     State
-        weight_factor (float, default 1.0)
+        weight_factor (float, above 0 and at most 1e+300, default 1.0)
             multiplies the weights; without them, the weight of all data
 
     Result: dimensions and unit of data and model; complex if any of the two is
@@ -327,7 +342,7 @@ def Correlate(
     gates: int = ...,
     gate_length: int = ...,
     gate_offset: int = ...,
-    strategy: str = ...,
+    strategy: Literal["automatic", "bytes", "groups2", "groups4", "hybrid2", "hybrid4", "packed", "pairs"] = ...,
     band_hz: ArrayLike = ...,
     origin: str | None = None,
 ) -> NodeDef:
@@ -341,16 +356,16 @@ def Correlate(
             channels as its band
 
     State
-        integration (int, required)
+        integration (int, at least 1, required)
             samples in a time cell; cells begin at start_s of the source plus multiples of it
-        gates (int, default 1)
+        gates (int, at least 1, default 1)
             gates of a period, each with products of its own: sample n is in gate (n + gate_offset) /
             gate_length modulo gates
-        gate_length (int, default 1)
+        gate_length (int, at least 1, default 1)
             samples for which a gate is open in each period
         gate_offset (int, default 0)
             samples by which the first period began before the first sample
-        strategy (str, default 'automatic')
+        strategy ('automatic', 'bytes', 'groups2', 'groups4', 'hybrid2', 'hybrid4', 'packed' or 'pairs', default 'automatic')
             how products are formed, which changes no bit of them: automatic, bytes (8-bit dot
             products), packed (two products in one word, for 4-bit samples), pairs (one after the
             other), groups2, groups4, hybrid2 or hybrid4 (blocks of so many inputs, as references)
@@ -370,7 +385,7 @@ def Correlation(
     station_2_index: int,
     feeds: int = ...,
     inputs: ArrayLike = ...,
-    quantity: str = ...,
+    quantity: Literal["visibility", "weight", "count"] = ...,
     origin: str | None = None,
 ) -> NodeDef:
     """Visibilities of one baseline among the products of Correlate, their weights or their counts.
@@ -382,15 +397,15 @@ def Correlation(
             of all inputs i >= j, number i (i + 1) / 2 + j: Correlate without gates, or one of them
 
     State
-        station_1_index (int, required)
-            ANTENNA1 of the baseline: row of the ANTENNA table, from 0
-        station_2_index (int, required)
-            ANTENNA2 of the baseline: row of the ANTENNA table, from 0
-        feeds (int, default 2)
-            inputs of a station, 1 or 2
+        station_1_index (int, 0 to 2147483647, required)
+            ANTENNA1 of the baseline: row of the ANTENNA table
+        station_2_index (int, 0 to 2147483647, required)
+            ANTENNA2 of the baseline: row of the ANTENNA table
+        feeds (int, 1 to 2, default 2)
+            inputs of a station
         inputs (array, default [])
             [station,feed]: number of the input; empty: station * feeds + feed
-        quantity (str, default 'visibility')
+        quantity ('visibility', 'weight' or 'count', default 'visibility')
             "visibility"; "weight": 1/variance of each real part, from counts and autocorrelations; or
             "count": independent samples
 
@@ -424,7 +439,7 @@ def CrossedDipoles(
     *,
     x_azimuth_rad: float = ...,
     y_azimuth_rad: float = ...,
-    length: str = ...,
+    length: Literal["short", "half-wave"] = ...,
     height_m: float = ...,
     origin: str | None = None,
 ) -> NodeDef:
@@ -442,13 +457,13 @@ def CrossedDipoles(
             centre
 
     State
-        x_azimuth_rad (float, rad, default 1.5707963267948966)
+        x_azimuth_rad (float, finite, rad, default 1.5707963267948966)
             where the X dipole points, from north through east; default: to the east
-        y_azimuth_rad (float, rad, default 0.0)
+        y_azimuth_rad (float, finite, rad, default 0.0)
             where the Y dipole points; default: to the north
-        length (str, default 'short')
+        length ('short' or 'half-wave', default 'short')
             short (much less than a wave) or half-wave
-        height_m (float, m, default 0.0)
+        height_m (float, at least 0 and below 1000000, m, default 0.0)
             of the dipoles above a ground that reflects, less than half a wave; 0: there is none
 
     Result: [2,2] or [source,2,2], real, dimensionless, 1 at the zenith; varies along freq
@@ -467,7 +482,7 @@ def DeviceMemory(
     State
         device (str, default 'auto')
             names with commas between them (cuda:0, simulated:BYTES, host), auto: all GPUs, none
-        budget_bytes (int, default 0)
+        budget_bytes (int, at least 0, default 0)
             what may be taken of each device's memory; 0: four fifths of what is free
 
     Result: [8]: budget, resident, peak (bytes), bytes up, bytes down, hits, evictions, copying (s)
@@ -479,7 +494,7 @@ def DishBeam(
     lmn: Child,
     width: Child,
     *,
-    profile: str = ...,
+    profile: Literal["gaussian", "cosine", "airy"] = ...,
     ref_freq_hz: float,
     blockage: float = ...,
     origin: str | None = None,
@@ -495,11 +510,11 @@ def DishBeam(
             full width at half maximum of the power at ref_freq_hz; of airy: without blockage
 
     State
-        profile (str, default 'gaussian')
+        profile ('gaussian', 'cosine' or 'airy', default 'gaussian')
             gaussian, cosine (field tapered to the dish's edge) or airy (field alike on all of the dish)
-        ref_freq_hz (float, Hz, required)
+        ref_freq_hz (float, above 0 and finite, Hz, required)
             frequency of the width; widths go as 1/frequency
-        blockage (float, default 0.0)
+        blockage (float, at least 0 and below 1, default 0.0)
             of airy: diameter of what shadows the middle of the dish, as a part of the dish's
 
     Result: scalar or [source], real, dimensionless, at most 1; varies along freq
@@ -571,7 +586,7 @@ def GaussNoise(
     """Normally distributed noise, the same in every run.
 
     State
-        stddev (float, any, default 1.0)
+        stddev (float, at least 0, any, default 1.0)
             standard deviation; of complex noise that of the real and of the imaginary part
         mean (float, that of stddev, default 0.0)
             mean; of complex noise that of the real part
@@ -644,7 +659,7 @@ def Interpolate(
     table: Child,
     place: Child,
     *,
-    outside: str = ...,
+    outside: Literal["nan", "zero", "edge"] = ...,
     origin: str | None = None,
 ) -> NodeDef:
     """A table at places between its entries, linear along each of its first dimensions.
@@ -658,7 +673,7 @@ def Interpolate(
             where to look: for each dimension of the grid so many steps from its first entry
 
     State
-        outside (str, default 'nan')
+        outside ('nan', 'zero' or 'edge', default 'nan')
             what there is beyond the first and the last entry: nan, zero, or edge (the value of the
             nearest entry)
 
@@ -812,7 +827,7 @@ def Max(
             axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an
             empty list none. With several children no axis is reduced: the largest of them is taken on
             each cell
-        tensor_axis (int, default -1)
+        tensor_axis (int, -1 to 3, default -1)
             dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2];
             -1: none
 
@@ -839,7 +854,7 @@ def Mean(
         reduction_axes (list of str, default ['time', 'freq', 'l', 'm'])
             axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an
             empty list none. The values of several children go into one mean
-        tensor_axis (int, default -1)
+        tensor_axis (int, -1 to 3, default -1)
             dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2];
             -1: none
 
@@ -864,7 +879,7 @@ def MergeFlags(
             flags of all elements
 
     State
-        flag_mask (int, default -1)
+        flag_mask (int, of 32 bits, default -1)
             bits that are taken from the children "flags"; -1: all
 
     Result: the first child, with more flags
@@ -891,7 +906,7 @@ def Min(
             axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an
             empty list none. With several children no axis is reduced: the smallest of them is taken on
             each cell
-        tensor_axis (int, default -1)
+        tensor_axis (int, -1 to 3, default -1)
             dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2];
             -1: none
 
@@ -1007,7 +1022,7 @@ def Parm(
             mean of a normal prior of the constant term, or of each coefficient; default 0
         prior_sigma (array, of value, default [])
             its standard deviation; empty or 0: no prior
-        normalised (int, default 0)
+        normalised (int, -2 to 1000000, default 0)
             where data tell only the product of Parms, as of two Jones terms of an antenna: of those
             with the highest number here the mean amplitude over the solution tiles becomes 1 and the
             mean phase 0 (weighted with the amplitude), and the others take up the rest; 0: never; -1:
@@ -1096,15 +1111,15 @@ def PSV(
             is the same for all of them (outside of all others, J_p @ PSV @ J_q^H costs less)
 
     State
-        n_minus (int, default 1)
+        n_minus (int, 0 to 1, default 1)
             1: phase zero at the phase centre, 0: no fringe stopping
         smear_time (bool, default True)
             time smearing over the cell's width, where uvw has rates
         smear_frequency (bool, default True)
             bandwidth smearing over the channel's width, where uvw has rates
-        time_width_s (float, s, default 0.0)
+        time_width_s (float, at least 0 and finite, s, default 0.0)
             what smearing in time is over; 0: the width of each cell
-        freq_width_hz (float, Hz, default 0.0)
+        freq_width_hz (float, at least 0 and finite, Hz, default 0.0)
             what smearing in frequency is over; 0: the width of each cell
 
     Result: [2,2], unit of the brightness
@@ -1229,17 +1244,17 @@ def Sink(
             visibilities XX, XY, YX, YY (or RR, RL, LR, LL); a scalar is written to XX and YY
 
     State
-        station_1_index (int, required)
-            ANTENNA1 of the baseline: row of the ANTENNA table, from 0
-        station_2_index (int, required)
-            ANTENNA2 of the baseline: row of the ANTENNA table, from 0
+        station_1_index (int, 0 to 2147483647, required)
+            ANTENNA1 of the baseline: row of the ANTENNA table
+        station_2_index (int, 0 to 2147483647, required)
+            ANTENNA2 of the baseline: row of the ANTENNA table
         output_column (str, default 'MODEL_DATA')
             column that is written, as single-precision complex numbers; WEIGHT_SPECTRUM: weights, which
             are real, into a column that must be there
         write_flags (bool, default False)
             whether data that the child flags are flagged in the Measurement Set as well; flags that are
             set there are never removed
-        flag_mask (int, default -1)
+        flag_mask (int, of 32 bits, default -1)
             bits of the child's flags that count; -1: all
 
     Result: scalar: number of rows written
@@ -1258,8 +1273,8 @@ def Solver(
     estimate_noise: bool = ...,
     errors_from_residuals: bool = ...,
     smooth_hz: float = ...,
-    method: str = ...,
-    directions: str = ...,
+    method: Literal["auto", "generic"] = ...,
+    directions: Literal["joint", "successive"] = ...,
     origin: str | None = None,
 ) -> NodeDef:
     """Fits Parms to data: makes the Condeqs below it as small as it can.
@@ -1274,15 +1289,15 @@ def Solver(
         parms (list of str, default [])
             names of the Parms to solve for, which must have solvable=True; empty: all of these below
             the Condeqs
-        iterations (int, default 50)
+        iterations (int, at least 0, default 50)
             most steps that are tried
-        tolerance (float, default 1e-08)
+        tolerance (float, above 0, default 1e-08)
             converged when the next step changes the model by less than this fraction of the data
-        sigma_tolerance (float, default 0.001)
+        sigma_tolerance (float, above 0, default 0.001)
             ... and by less than this in units of its standard error
-        damping (float, default 0.001)
+        damping (float, at least 0, default 0.001)
             damping of the first step, relative to the diagonal of the normal matrix
-        robust_dof (float, default 0.0)
+        robust_dof (float, at least 0 and below 1000000, default 0.0)
             degrees of freedom of Student's t as distribution of the errors, which makes outliers
             harmless (2 to 5 are usual); 0: normal errors
         estimate_noise (bool, default False)
@@ -1291,14 +1306,14 @@ def Solver(
         errors_from_residuals (bool, default False)
             whether standard errors are scaled by the root of the reduced chi-square, for weights that
             are known but for a factor
-        smooth_hz (float, default 0.0)
+        smooth_hz (float, at least 0, default 0.0)
             full width at half maximum of a normal curve along frequency: a solution is that which fits
             the data of all intervals best, weighted by it (Jones terms that are constant within their
             intervals, normal errors; SolveReport.smoothed_hz says whether); 0: its own data
-        method (str, default 'auto')
+        method ('auto' or 'generic', default 'auto')
             "auto": sums over the data, made once, where models are Jones terms around fixed
             visibilities; "generic": derivatives of every Condeq always
-        directions (str, default 'joint')
+        directions ('joint' or 'successive', default 'joint')
             "joint": all Jones terms of a model together; "successive": one additive term after the
             other, in turns, until none improves
 
@@ -1380,16 +1395,16 @@ def Spigot(
     """Data of one baseline from the Measurement Set: visibilities, weights or UVW.
 
     State
-        station_1_index (int, required)
-            ANTENNA1 of the baseline: row of the ANTENNA table, from 0
-        station_2_index (int, required)
-            ANTENNA2 of the baseline: row of the ANTENNA table, from 0
+        station_1_index (int, 0 to 2147483647, required)
+            ANTENNA1 of the baseline: row of the ANTENNA table
+        station_2_index (int, 0 to 2147483647, required)
+            ANTENNA2 of the baseline: row of the ANTENNA table
         input_column (str, default 'DATA')
             DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW
         include_deriv (bool, default False)
             adds to UVW, as a second row, its rate of change times EXPOSURE over the time width of the
             cell, so that time smearing over the cell is that over EXPOSURE
-        flag_bit (int, default 1)
+        flag_bit (int, of 32 bits, default 1)
             bits set where the Measurement Set flags, or has no datum (which is 0 then); with 0 nothing
             is flagged
 
@@ -1437,7 +1452,7 @@ def Sqrt(
 def Stokes(
     stokes: Child,
     *,
-    feed: str = ...,
+    feed: Literal["linear", "circular"] = ...,
     origin: str | None = None,
 ) -> NodeDef:
     """Brightness matrix (coherency at the source) of Stokes parameters I, Q, U, V.
@@ -1449,7 +1464,7 @@ def Stokes(
             Stokes I, Q, U, V (IAU convention)
 
     State
-        feed (str, default 'linear')
+        feed ('linear' or 'circular', default 'linear')
             linear (X, Y) or circular (R, L) feeds
 
     Result: [2,2] or [source,2,2], complex, unit of the child; I = (XX+YY)/2
@@ -1497,7 +1512,7 @@ def Sum(
         reduction_axes (list of str, default ['time', 'freq', 'l', 'm'])
             axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an
             empty list none. Several children are added up together
-        tensor_axis (int, default -1)
+        tensor_axis (int, -1 to 3, default -1)
             dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2];
             -1: none
 
@@ -1548,15 +1563,15 @@ def TFSmearFactor(
             factors of its stations
 
     State
-        n_minus (int, default 1)
+        n_minus (int, 0 to 1, default 1)
             1: fringes are stopped at the phase centre; 0: they are not
         smear_time (bool, default True)
             whether to average over the time width of the cell
         smear_frequency (bool, default True)
             whether to average over the frequency width of the cell
-        time_width_s (float, s, default 0.0)
+        time_width_s (float, at least 0 and finite, s, default 0.0)
             what smearing in time is over; 0: the width of each cell
-        freq_width_hz (float, Hz, default 0.0)
+        freq_width_hz (float, at least 0 and finite, Hz, default 0.0)
             what smearing in frequency is over; 0: the width of each cell
 
     Result: scalar or [source], real, dimensionless, at most 1; varies along time and freq
@@ -1646,7 +1661,7 @@ def UVW(
     State
         include_deriv (bool, default False)
             whether the rates of change are added as a second row
-        dut1_s (float, s, default 0.0)
+        dut1_s (float, -1 to 1, s, default 0.0)
             UT1 - UTC; 0.1 s is a rotation by 1.5 arcsec
 
     Result: [3], m; with include_deriv [2,3], m and m/s; real, varies along time
@@ -1694,7 +1709,7 @@ def VisPhaseShift(
             is the phase of uvw_p - uvw_q; of [2,3] only the first row is used
 
     State
-        n_minus (int, default 1)
+        n_minus (int, 0 to 1, default 1)
             1: the phase is zero at the phase centre (fringes stopped); 0: it is that of w n
 
     Result: scalar or [source], complex, dimensionless; varies along freq
@@ -1705,13 +1720,25 @@ def VisPhaseShift(
 def Voltages(
     *,
     source: list[str],
-    format: str = ...,
+    format: Literal[
+        "mwa32t",
+        "mwa32t-swapped",
+        "chime",
+        "chime-low",
+        "int4",
+        "int4-low",
+        "int8",
+        "int8-swapped",
+        "real8",
+        "float32",
+        "float32-swapped",
+    ] = ...,
     order: str = ...,
     n_channel: int = ...,
     n_input: int,
     start_s: float = ...,
     sample_interval_s: float = ...,
-    lost: str = ...,
+    lost: Literal["error", "mask"] = ...,
     timeout_s: float = ...,
     origin: str | None = None,
 ) -> NodeDef:
@@ -1723,7 +1750,7 @@ def Voltages(
             the forest exists. Or where packets come from: tcp://HOST:PORT or udp://HOST:PORT of this
             machine, or shm://PATH of a ring in shared memory; what is lost there is left out. Several
             streams bring as many inputs each, in their order
-        format (str, default 'int8')
+        format ('mwa32t', 'mwa32t-swapped', 'chime', 'chime-low', 'int4', 'int4-low', 'int8', 'int8-swapped', 'real8', 'float32' or 'float32-swapped', default 'int8')
             how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low
             or high), chime, chime-low (nibbles in excess-8, real part high or low), int4, int4-low (in
             two's complement), int8, int8-swapped (two bytes, real part first or second), float32,
@@ -1732,18 +1759,18 @@ def Voltages(
             time, channel and input in any order, the last one the fastest, of a file or of each packet
             of a stream; or with antenna and feed instead of input (e.g. "antenna,channel,time,feed");
             or "groups": a counter of 16 bits and a word for each input of a receiver
-        n_channel (int, default 1)
+        n_channel (int, at least 1, default 1)
             channels
-        n_input (int, required)
+        n_input (int, 1 to 65535, required)
             inputs: antennas times polarisations
         start_s (float, s, default 0.0)
             when the first sample begins
-        sample_interval_s (float, s, default 1.0)
+        sample_interval_s (float, above 0, s, default 1.0)
             between the samples of a channel
-        lost (str, default 'error')
+        lost ('error' or 'mask', default 'error')
             what happens where counters of groups jump or a group is cut short: "error", or "mask": the
             samples are left out, and each product counts those that it has
-        timeout_s (float, s, default 10.0)
+        timeout_s (float, at least 0 and finite, s, default 10.0)
             for how long a stream is waited for; what has not come then is left out
 
     Result: [input], s: the interval between samples; samples are never all in memory
@@ -1754,7 +1781,7 @@ def Voltages(
 def ZeroFlagger(
     x: Child,
     *,
-    oper: str = ...,
+    oper: Literal["EQ", "NE", "GE", "LE", "GT", "LT"] = ...,
     flag_bit: int = ...,
     origin: str | None = None,
 ) -> NodeDef:
@@ -1767,10 +1794,9 @@ def ZeroFlagger(
             values that are compared with zero
 
     State
-        oper (str, default 'NE')
-            EQ, NE, GE, LE, GT or LT: values are flagged if x OPER 0 is true; complex values can only be
-            compared by EQ and NE
-        flag_bit (int, default 1)
+        oper ('EQ', 'NE', 'GE', 'LE', 'GT' or 'LT', default 'NE')
+            values are flagged if x OPER 0 is true; complex values can only be compared by EQ and NE
+        flag_bit (int, of 32 bits, default 1)
             bits that are set in the flags
 
     Result: the child, with more flags

@@ -14,23 +14,22 @@ namespace rimetree {
 
 /// State fields station_1_index and station_2_index, followed by others.
 inline std::vector<StateSpec> with_baseline(std::vector<StateSpec> others) {
+  constexpr Limits kRows{.least = 0, .most = std::numeric_limits<int>::max()};
   std::vector<StateSpec> state = {{.name = "station_1_index",
                                    .type = StateType::integer,
-                                   .doc = "ANTENNA1 of the baseline: row of the ANTENNA table, from 0",
-                                   .per_node = true},
+                                   .doc = "ANTENNA1 of the baseline: row of the ANTENNA table",
+                                   .per_node = true,
+                                   .limits = kRows},
                                   {.name = "station_2_index",
                                    .type = StateType::integer,
-                                   .doc = "ANTENNA2 of the baseline: row of the ANTENNA table, from 0",
-                                   .per_node = true}};
+                                   .doc = "ANTENNA2 of the baseline: row of the ANTENNA table",
+                                   .per_node = true,
+                                   .limits = kRows}};
   state.insert(state.end(), others.begin(), others.end());
   return state;
 }
 
 inline Baseline baseline_of(const State& state) {
-  for (const char* field : {"station_1_index", "station_2_index"})
-    if (const auto station = state.integer(field); station < 0 || station > std::numeric_limits<int>::max())
-      throw StateError("state field \"" + std::string(field) + "\" must be a row of the ANTENNA table, not " +
-                       std::to_string(station));
   return {static_cast<int>(state.integer("station_1_index")), static_cast<int>(state.integer("station_2_index"))};
 }
 

@@ -49,23 +49,10 @@ std::string number_text(double value) {
   return text;
 }
 
-/// "0 to 1", or "at least 0 and below 1".
-std::string limits_text(const Limits& limits) {
-  const bool both = !std::isinf(limits.least) && !std::isinf(limits.most);
-  if (both && !limits.without_least && !limits.without_most)
-    return number_text(limits.least) + " to " + number_text(limits.most);
-  std::string text;
-  if (!std::isinf(limits.least)) text = (limits.without_least ? "above " : "at least ") + number_text(limits.least);
-  if (std::isinf(limits.most) && !limits.without_most) return text;
-  if (!text.empty()) text += " and ";
-  if (std::isinf(limits.most)) return text + "finite";
-  return text + (limits.without_most ? "below " : "at most ") + number_text(limits.most);
-}
-
 void check_limits(const StateSpec& spec, double value) {
   if (spec.limits == Limits{} || spec.limits.allow(value)) return;
   throw StateError("state field \"" + spec.name + "\" is " + number_text(value) + ", expected " +
-                   limits_text(spec.limits) + (spec.unit.empty() ? "" : " (" + spec.unit + ")"));
+                   to_string(spec.limits) + (spec.unit.empty() ? "" : " (" + spec.unit + ")"));
 }
 
 void check_choice(const StateSpec& spec, const std::string& value) {
@@ -168,6 +155,19 @@ void check_names(const std::vector<StateSpec>& specification, const std::map<std
 }
 
 }  // namespace
+
+std::string to_string(const Limits& limits) {
+  if (limits == kInt32) return "of 32 bits";
+  const bool both = !std::isinf(limits.least) && !std::isinf(limits.most);
+  if (both && !limits.without_least && !limits.without_most)
+    return number_text(limits.least) + " to " + number_text(limits.most);
+  std::string text;
+  if (!std::isinf(limits.least)) text = (limits.without_least ? "above " : "at least ") + number_text(limits.least);
+  if (std::isinf(limits.most) && !limits.without_most) return text;
+  if (!text.empty()) text += " and ";
+  if (std::isinf(limits.most)) return text + "finite";
+  return text + (limits.without_most ? "below " : "at most ") + number_text(limits.most);
+}
 
 State State::defaults(const std::vector<StateSpec>& specification) {
   auto defaults = std::make_shared<Defaults>();

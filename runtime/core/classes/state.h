@@ -42,6 +42,11 @@ struct Limits {
   }
   friend bool operator==(const Limits&, const Limits&) = default;
 };
+inline constexpr Limits kInt32{.least = std::numeric_limits<std::int32_t>::min(),
+                               .most = std::numeric_limits<std::int32_t>::max()};
+inline constexpr Limits kFiniteNumbers{.without_least = true, .without_most = true};
+/// "0 to 1", "at least 0 and below 1", "finite"; "" where there are none.
+std::string to_string(const Limits& limits);
 
 /// A state field as a node class declares it: type, default, unit, meaning.
 struct StateSpec {

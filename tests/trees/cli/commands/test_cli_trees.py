@@ -140,7 +140,9 @@ def test_info(command):
     listed = command("info", "--nodes").stdout
     for info in rt.nodes.class_infos():
         assert info["name"] in listed
-    assert "lmn ([S,3], dimensionless)" in command("info", "--node", "psv").stdout
+    about = command("info", "--node", "psv").stdout
+    assert "lmn ([S,3] or [3], dimensionless)" in about
+    assert "n_minus (int, 0 to 1, default 1)" in about
     assert "similar are PSV" in command("info", "--node", "PS", code=1).stderr
 
 
