@@ -40,21 +40,35 @@ std::vector<Brightness> every_brightness(const Strided<Complex<double>> (&bright
 bool is_hermitian(const Brightness& b) { return b.e[0].im == 0 && b.e[3].im == 0 && b.e[1] == conj(b.e[2]); }
 
 /// The planes that some source needs, filled up to a number that the kernel has an instance for.
-std::vector<Plane> planes_in_use(const std::vector<Brightness>& all) {
-  const bool hermitian = std::all_of(all.begin(), all.end(), is_hermitian);
+std::vector<Plane> planes_in_use(const std::vector<Brightness>& values, const std::vector<Brightness>& tangents) {
+  const auto of_all = [&](const auto& is) {
+    return std::all_of(values.begin(), values.end(), is) && std::all_of(tangents.begin(), tangents.end(), is);
+  };
+  const bool hermitian = of_all(is_hermitian);
   const int first = static_cast<int>(hermitian ? Plane::kI : Plane::kXxRe), count = hermitian ? 4 : 8;
   std::vector<Plane> used, unused;
   for (int i = first; i < first + count; ++i) {
     const Plane plane = static_cast<Plane>(i);
     // "Not zero" rather than "non-zero", so that NaN brightness reaches the result.
-    const bool zero = std::all_of(all.begin(), all.end(),
-                                  [plane](const Brightness& b) { return plane_weight(plane, &b.e[0].re) == 0; });
+    const bool zero = of_all([plane](const Brightness& b) { return plane_weight(plane, &b.e[0].re) == 0; });
     (zero ? unused : used).push_back(plane);
   }
   std::size_t n = 1;
   while (n < used.size()) n *= 2;
   for (std::size_t i = 0; used.size() < n; ++i) used.push_back(unused[i]);
   return used;
+}
+
+/// The largest absolute value of an element at any channel; NaN counts as nothing.
+double largest_of(std::span<const Brightness> brightness) {
+  double square = 0;
+  for (const Brightness& b : brightness)
+    for (const Complex<double>& e : b.e) square = std::max(square, e.re * e.re + e.im * e.im);
+  if (square > 1e-200 && square < 1e200) return std::sqrt(square);
+  double largest = 0;  // where squares are not exact
+  for (const Brightness& b : brightness)
+    for (const Complex<double>& e : b.e) largest = std::max(largest, abs(e));
+  return largest;
 }
 
 /// Sources of one kind share blocks.
@@ -176,12 +190,9 @@ Sky<T> pack_sky(const SkyInput& in) {
   const std::size_t n_channel = sky.n_weight_channel =
       in.brightness_varies ? static_cast<std::size_t>(in.n_channel) : 1;
   const std::vector<Brightness> all = every_brightness(in.brightness, sky.n_source, n_channel);
-  std::vector<Brightness> used = all;
-  if (in.brightness_tangent[0]) {
-    const std::vector<Brightness> tangents = every_brightness(in.brightness_tangent, sky.n_source, n_channel);
-    used.insert(used.end(), tangents.begin(), tangents.end());
-  }
-  sky.planes = planes_in_use(used);
+  std::vector<Brightness> tangents;
+  if (in.brightness_tangent[0]) tangents = every_brightness(in.brightness_tangent, sky.n_source, n_channel);
+  sky.planes = planes_in_use(all, tangents);
   if (in.with_jones)
     sky.planes = {Plane::kXxRe, Plane::kXxIm, Plane::kXyRe, Plane::kXyIm,
                   Plane::kYxRe, Plane::kYxIm, Plane::kYyRe, Plane::kYyIm};
@@ -198,15 +209,14 @@ Sky<T> pack_sky(const SkyInput& in) {
   cut_into_blocks(kinds, sky);
 
   for (const std::size_t s : sky.order) {
-    double largest = 0;
-    for (const Brightness& b : std::span(all).subspan(s * n_channel, n_channel)) {
-      for (const Complex<double>& e : b.e) largest = std::max(largest, abs(e));
+    const std::span<const Brightness> own = std::span(all).subspan(s * n_channel, n_channel);
+    sky.total_flux += largest_of(own);
+    for (const Brightness& b : own) {
       if (in.with_jones)
         for (const Complex<double>& e : b.e) sky.brightness.insert(sky.brightness.end(), {e.re, e.im});
       else
         for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(plane, &b.e[0].re)));
     }
-    sky.total_flux += largest;
   }
   pack_relative_weights(sky);
   // A tile may read beyond the last channel of the last source; what it finds there is never used.

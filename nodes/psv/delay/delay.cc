@@ -224,14 +224,14 @@ Band analyse_band(const Channels& c) {
   return band;
 }
 
-DelayPlan plan_delay(const Summed& of, double tolerance) {
+DelayPlan plan_delay(const Summed& of, double tolerance, double worth_seconds) {
   const auto& [sky, channels, rows, jones, owner, version, ends] = of;
   DelayPlan plan;
   plan.band = analyse_band(channels);
   plan.obstacle = plan.band.obstacle;
   if (jones.n_pair > 0) plan.obstacle = "there are Jones terms";
   if (!plan.obstacle.empty()) return plan;
-  plan.sky = expand_sky(sky, kSeriesShare * tolerance);
+  plan.sky = expand_sky(sky, kSeriesShare * tolerance, worth_seconds);
   plan.obstacle = plan.sky.obstacle;
   plan.n_term = plan.sky.n_term;
   double irregular = 0;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -72,8 +73,9 @@ struct DelaySky {
   std::string obstacle;                 ///< why spectra have no such series within the error asked for
 };
 
-/// Spectra become series that are wrong by at most `error` of the total flux.
-DelaySky expand_sky(const Sky<double>& sky, double error);
+/// Spectra become series that are wrong by at most `error` of the total flux, if that takes no longer than so many
+/// seconds of one core.
+DelaySky expand_sky(const Sky<double>& sky, double error, double worth_seconds);
 
 /// How each row is evaluated.
 struct DelayRow {
@@ -94,8 +96,10 @@ struct DelayPlan {
   std::string obstacle;        ///< why the method cannot be used; the rest is not filled then
 };
 
-/// What would be done, without making tables: enough to tell the cost. Then `finish_delay_plan` makes the tables.
-DelayPlan plan_delay(const Summed& of, double tolerance);
+/// What would be done, without making tables: enough to tell the cost. Then `finish_delay_plan` makes the tables. Where
+/// finding out takes longer than `worth_seconds`, which another method needs to be done with it, that is an obstacle.
+DelayPlan plan_delay(const Summed& of, double tolerance,
+                     double worth_seconds = std::numeric_limits<double>::infinity());
 void finish_delay_plan(DelayPlan& plan);
 
 /// Scratch of one thread.

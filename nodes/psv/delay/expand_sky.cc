@@ -1,6 +1,9 @@
 // The sky as the delay method reads it: which planes need a grid, and spectra as short Chebyshev series in frequency.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "nodes/psv/delay/delay.h"
 
@@ -97,6 +100,14 @@ class SpectrumFit {
   std::vector<double> inverse_;
 };
 
+/// Made once for each pair of numbers: skies that vary in time are expanded at each time.
+const SpectrumFit& spectrum_fit(std::size_t n_term, std::size_t n_channel) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::size_t, std::size_t>, SpectrumFit> made;
+  const std::lock_guard lock(mutex);
+  return made.try_emplace({n_term, n_channel}, n_term, n_channel).first->second;
+}
+
 /// Sum over sources of the largest misfit over every `stride`-th channel, all planes added: a bound (for stride 1) of
 /// what any correlation is wrong by.
 double largest_misfit(const Sky<double>& sky, const std::vector<double>& c, std::size_t n_term, std::size_t stride) {
@@ -128,14 +139,21 @@ double largest_misfit(const Sky<double>& sky, const std::vector<double>& c, std:
   return total;
 }
 
-/// The shortest series for all spectra, [source][plane][term]; empty if none is good enough. The number of terms is
-/// found on a few channels and proven on all.
-std::vector<double> fit_spectra(const Sky<double>& sky, double error, DelaySky& to) {
+/// What a try of a number of terms takes per source, plane, term and number looked at, in seconds.
+constexpr double kTrySeconds = 1e-9;
+
+/// The shortest series for all spectra, [source][plane][term]; empty if none is good enough, or if it takes longer than
+/// that to find one. The number of terms is found on a few channels and proven on all.
+std::vector<double> fit_spectra(const Sky<double>& sky, double error, double worth_seconds, DelaySky& to) {
   const std::size_t n_channel = sky.n_weight_channel, n_plane = sky.planes.size();
   const std::size_t sparse = std::max<std::size_t>(1, n_channel / 97);
+  double spent_seconds = 0;
   std::vector<double> c;
   for (to.n_term = 1; to.n_term <= static_cast<std::size_t>(kMaxTerms) && 4 * to.n_term <= n_channel; ++to.n_term) {
-    const SpectrumFit fit(to.n_term, n_channel);
+    const auto looked_at = static_cast<double>(to.n_term + n_channel / sparse);
+    spent_seconds += kTrySeconds * static_cast<double>(sky.n_source * n_plane * to.n_term) * looked_at;
+    if (spent_seconds > worth_seconds) break;
+    const SpectrumFit& fit = spectrum_fit(to.n_term, n_channel);
     c.resize(sky.n_source * n_plane * to.n_term);
     for (std::size_t s = 0; s < sky.n_source; ++s)
       for (std::size_t p = 0; p < n_plane; ++p)
@@ -149,12 +167,14 @@ std::vector<double> fit_spectra(const Sky<double>& sky, double error, DelaySky& 
     to.series_error = sky.total_flux > 0 ? misfit / sky.total_flux : 0;
     if (to.series_error <= error) return c;
   }
+  to.obstacle = spent_seconds > worth_seconds ? "the spectra need too many terms for so little to sum up"
+                                              : "the spectra need too many terms";
   return {};
 }
 
 }  // namespace
 
-DelaySky expand_sky(const Sky<double>& sky, double error) {
+DelaySky expand_sky(const Sky<double>& sky, double error, double worth_seconds) {
   DelaySky to;
   to.n_source = sky.n_source;
   to.n_point = sky.n_point;
@@ -170,11 +190,9 @@ DelaySky expand_sky(const Sky<double>& sky, double error) {
 
   const std::size_t n_plane = sky.planes.size();
   std::vector<double> c = sky.weights;  // constant spectra: one term
-  if (sky.n_weight_channel > 1) c = fit_spectra(sky, error, to);
-  if (c.empty() && n_plane > 0 && sky.n_source > 0) {
-    to.obstacle = "the spectra need too many terms";
-    return to;
-  }
+  if (sky.n_weight_channel > 1) c = fit_spectra(sky, error, worth_seconds, to);
+  if (!to.obstacle.empty() && n_plane > 0 && sky.n_source > 0) return to;
+  to.obstacle.clear();
   to.stokes = n_plane == 0 || sky.planes.front() <= Plane::kV;
   for (std::size_t p = 0; p < n_plane; ++p) {
     const Target target = target_of(sky.planes[p]);

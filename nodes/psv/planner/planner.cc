@@ -261,7 +261,9 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
     matrix.seconds = sides_seconds(of, sides.shape, work_of(sides, of.channels));
   else
     matrix.obstacle = "not possible, " + sides.obstacle;
-  Choice choice = choose(of, tolerance, 1, baselines_of(of.rows), plan_delay(of, tolerance), matrix);
+  double others = direct_seconds(of, singles_meet(tolerance, of));
+  if (matrix.obstacle.empty()) others = std::min(others, matrix.seconds);
+  Choice choice = choose(of, tolerance, 1, baselines_of(of.rows), plan_delay(of, tolerance, others), matrix);
   if (choice.method == MethodKind::kMatrix) {
     if (sides.left_moves || sides.right_moves) choice.slopes_seconds = slopes_seconds(of, sides);
     choice.sides = std::move(sides);

@@ -84,6 +84,27 @@ TEST(PsvPlanner, TakesSkiesWithoutSourcesOrChannels) {
   EXPECT_GE(psv::planner::expected_choice(o, band(1)).seconds, 0);
 }
 
+// A sky that varies in time is planned at each time: that must not take longer than the sum itself.
+TEST(PsvPlanner, LooksForSeriesNoLongerThanSumsTake) {
+  CaseOptions o;
+  o.n_source = o.n_time = o.n_baseline = 1;
+  o.n_channel = 384;
+  o.spectra = true;
+  const auto reason = [&o] {
+    const Case c(o);
+    const psv::SkyInput input = c.sky_input();
+    const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), o.n_channel);
+    ThreadPool one(1);
+    return psv::planner::choose_method({psv::pack_sky<double>(input), channels, c.psv_rows(), psv::JonesTerms()}, 1e-6,
+                                       one)
+        .reason;
+  };
+  EXPECT_NE(reason().find("the spectra need too many terms for so little to sum up"), std::string::npos) << reason();
+  o.n_baseline = 5000;
+  EXPECT_NE(reason().find("the spectra need too many terms"), std::string::npos) << reason();
+  EXPECT_EQ(reason().find("for so little"), std::string::npos) << reason();
+}
+
 // What was chosen, on all threads, against extended precision, and the same bits with one thread.
 TEST(PsvPlanner, WhatIsChosenMeetsTheTolerance) {
   int delayed = 0;
