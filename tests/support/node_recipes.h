@@ -85,6 +85,7 @@ inline std::map<std::string, Recipe> written_recipes() {
                          {{"length", std::string("half-wave")}, {"height_m", 0.03}}};
   r["Interpolate"] = {{ChildRecipe{{3, 2, 2}, 1.5, 0.5, true}, ChildRecipe{{-1, 2}, 0.5, 0.3, false, true, 0.1}}};
   r["SourceShape"] = {{kShape, kUvw}};
+  r["Shapelets"] = {{ChildRecipe{{-1, 3, 4}, 0, 0.5}, kShape, kUvw, ChildRecipe{{2, 3}, 0.5, 0.5}}};
   r["Spectrum"] = {{kStokes, ChildRecipe{{-1, 2}, 0, 0.8}, ChildRecipe{{-1}, 1.2, 0.1, false, true, 0.1, 1e9},
                     ChildRecipe{{}, 0.5, 0.1, false, true, 0.1}}};
   r["ZeroFlagger"] = {{kAny}, {{"oper", std::string("EQ")}}};

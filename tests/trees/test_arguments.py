@@ -160,7 +160,11 @@ def calls(tmp_path_factory):
         "ms.tiles": (ms.tiles, {"path": path, "columns": ["DATA"], "time_slots": 1}),
         "sky.Source": (
             sky.Source,
-            {**source, **one_shape, "patch": "p", "shape_in_plane": False},
+            {**source, **one_shape, "patch": "p", "shape_in_plane": False, "shapelets": None},
+        ),
+        "sky.Shapelets": (
+            sky.Shapelets,
+            {"major_rad": 0.1, "minor_rad": 0.1, "pa_rad": 0.0, "coefficients": [(0, 0, 1.0)]},
         ),
         "sky.SkyModel": (sky.SkyModel, {"sources": model.sources}),
         "sky.SkyModel.seen_through": (model.seen_through, {"beam": rt.Beam("gaussian", 0.01, 1e9)}),

@@ -1209,6 +1209,35 @@ def Selector(
     MeqTrees Selector
     """
 
+def Shapelets(
+    coefficients: Child,
+    axes: Child,
+    uvw: Child,
+    directions: Child | None = None,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Factor by which the visibility of a source that is a sum of shapelets differs from a point's.
+
+        sum c_jk i^(j+k) phi_j(2 pi beta_1 u_1) phi_k(2 pi beta_2 u_2), phi_n(x) = H_n(x) exp(-x^2/2) / sqrt(2^n n!), u_1 and u_2 along the axes in wavelengths
+
+    Children
+        coefficients ([j,k] or [source,j,k], dimensionless)
+            what each function counts
+        axes ([3] or [source,3], rad)
+            full width at half maximum of the first function along both axes, beta sqrt(8 ln 2), and
+            position angle of the first one, north through east; the second axis is 90 degrees before it
+        uvw ([3] or [2,3], m)
+            coordinates of the baseline; of [2,3] only the first row is used
+        directions ([2,3] or [source,2,3], dimensionless, optional)
+            unit vectors to the east and to the north at the source as coordinates u, v, w; default:
+            those at the phase centre
+
+    Result: scalar or [source], complex, dimensionless; varies along freq
+
+    Refregier 2003, MNRAS 338, 35; axes and coefficients as Line et al. 2020, PASA 37, e027; docs/conventions.md, shapelets
+    """
+
 def Sin(
     x: Child,
     *,
@@ -1853,6 +1882,7 @@ __all__ = [
     "PyNode",
     "Real",
     "Selector",
+    "Shapelets",
     "Sin",
     "Sink",
     "Solver",

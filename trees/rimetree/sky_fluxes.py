@@ -3,7 +3,7 @@ sky has in trees."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from ._core import SPEED_OF_LIGHT_M_S
 from .beams import beams_text, kinds_of, mean_power, voltages
 from .evaluation.cells import Cells
 from .forest import Forest
-from .sky import SkyModel
+from .sky import SkyModel, Source
 from .sky_trees import sky_nodes
-from .writing.scope import NodeScope
+from .writing.scope import NodeDef, NodeScope
 
 
 def stokes_at(
@@ -101,9 +101,22 @@ def stokes_through_matrices(
 def taper_at(shape: Sequence[float], u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
     """What a shape of three or four numbers (in the (l, m) plane, radians; see `SkyNodes`) leaves of the visibility of
     a point at (u, v) in wavelengths, by the `SourceShape` node. u and v are broadcast."""
+    return _on_plane(u, v, lambda ns: rt.SourceShape(np.asarray(shape, dtype=float), ns.uvw))
+
+
+def shapelets_at(
+    source: Source, phase_centre_rad: Sequence[float], u: NDArray[np.float64], v: NDArray[np.float64]
+) -> NDArray[np.complex128]:
+    """As `taper_at` of a source that is a sum of shapelets, where w is 0."""
+    sky = SkyModel((source,))
+    return _on_plane(u, v, lambda ns: sky_nodes(ns, sky, phase_centre_rad).taper(ns.uvw))
+
+
+def _on_plane(u: NDArray[np.float64], v: NDArray[np.float64], taper: Callable[[NodeScope], NodeDef]) -> NDArray:
+    """[..] a factor of one source, a node of `ns.uvw`, at (u, v) in wavelengths."""
     u, v = np.broadcast_arrays(u, v)
     ns = NodeScope()
     ns.uvw << rt.Constant(np.stack([u.ravel(), v.ravel(), np.zeros(u.size)]), cells_rank=1)
-    ns.taper << rt.SourceShape(np.asarray(shape, dtype=float), ns.uvw)
+    ns.taper << taper(ns)
     one_metre = Cells(freq_hz=[SPEED_OF_LIGHT_M_S], time_s=np.arange(u.size, dtype=float))
     return np.broadcast_to(Forest(ns).evaluate(ns.taper, one_metre).ravel(), u.size).reshape(u.shape)

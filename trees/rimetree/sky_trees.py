@@ -4,7 +4,7 @@ small nodes. Both give the same visibilities; the second shows how, and can be c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ._core import Error
 from .arguments import checked
 from .beams import AnyBeam, Place, jones_nodes, kinds_of
 from .beams.array import require_feed
-from .sky import SkyModel
+from .sky import SkyModel, Source
 from .writing.indices import Index, Indexed, each
 from .writing.scope import NodeDef, NodeScope, NodeStub
 
@@ -22,6 +22,10 @@ from .writing.scope import NodeDef, NodeScope, NodeStub
 class SkyNodes:
     """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (in the (l, m) plane, radians; [S,4]
     with the number of the profile where not all are of the first one; None if all are points).
+
+    Of sources that are sums of shapelets `shapelets` holds coefficients [S,j,k], axes [S,3] and directions [S,2,3] as
+    the node `Shapelets` takes them. Where only some sources are, `parts` holds all sources again, those that look alike
+    together.
 
     Where beams of antennas differ there is no brightness that all see: `voltages` are those of each antenna, [S] or
     [S,2,2], `conjugates` their conjugate transposes, and `inner_brightness` stands between them (`psv`, `terms`).
@@ -33,6 +37,8 @@ class SkyNodes:
     n_source: int
     voltages: tuple[NodeStub, ...] = ()
     conjugates: tuple[NodeStub, ...] = ()
+    shapelets: tuple[NodeStub, ...] = ()
+    parts: tuple[SkyNodes, ...] = ()
 
     @property
     def brightness(self) -> NodeStub:
@@ -46,7 +52,15 @@ class SkyNodes:
 
     def psv(self, p: int | Index, q: int | Index, uvw: NodeStub) -> NodeDef:
         """The sky's visibilities on the baseline, or baselines, of antennas p and q."""
-        return rt.PSV(self.lmn, self.inner_brightness, uvw, self.shape, *self.terms(p, q))
+        if self.parts:
+            return rt.Add(*(part.psv(p, q, uvw) for part in self.parts))
+        inner = (self.taper(uvw), 1.0) if self.shapelets else ()
+        return rt.PSV(self.lmn, self.inner_brightness, uvw, self.shape, *inner, *self.terms(p, q))
+
+    def taper(self, uvw: NodeStub) -> NodeDef:
+        """What sources that are sums of shapelets leave of the visibilities of points, [S]."""
+        coefficients, axes, directions = self.shapelets
+        return rt.Shapelets(coefficients, axes, uvw, directions)
 
     def terms(self, p: int | Index, q: int | Index) -> tuple:
         """Terms that stand around the brightness, left and right: the beams of antennas p and q, where beams differ."""
@@ -80,9 +94,33 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     """
     if len(phase_centre_rad) != 2:
         raise Error(f"phase_centre_rad must be right ascension and declination, not {list(phase_centre_rad)}")
-    ns.radec << rt.Constant(sky.radec_rad)
     ns.radec_0 << rt.Constant(np.asarray(phase_centre_rad, dtype=float))
-    ns.lmn << rt.LMN(ns.radec, ns.radec_0)
+    seen = _nodes_of(ns, sky, phase_centre_rad, ns.radec_0, feed)
+    kinds = sorted({_size_of(source) for source in sky})
+    if len(kinds) < 2:
+        return seen
+    parts = [sky.select(where=lambda source, kind=kind: _size_of(source) == kind) for kind in kinds]
+    return replace(
+        seen,
+        parts=tuple(
+            _nodes_of(ns.Subscope("part", k), part, phase_centre_rad, ns.radec_0, feed) for k, part in enumerate(parts)
+        ),
+    )
+
+
+def _size_of(source: Source) -> tuple[int, int]:
+    """How many orders of shapelets a source has along both axes, (0, 0) if it is none: rounded up, so that few numbers
+    are in use and sources of other numbers lose little by being filled up to them."""
+    if source.shapelets is None:
+        return 0, 0
+    return tuple(next(n for e in range(20) for n in (2**e, 3 * 2**e // 2) if n >= own) for own in source.shapelets.size)
+
+
+def _nodes_of(
+    ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], radec_0: NodeStub, feed: str
+) -> SkyNodes:
+    ns.radec << rt.Constant(sky.radec_rad)
+    ns.lmn << rt.LMN(ns.radec, radec_0)
     stokes = ns.stokes_0 << rt.Constant(sky.stokes_jy)
     if sky.spectrum.any() or sky.rm_rad_m2.any():
         coefficients = sky.spectrum if sky.spectrum.shape[1] else np.zeros((len(sky), 1))
@@ -97,7 +135,7 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     brightness = rt.Stokes(stokes, feed=feed)
     kinds, of_antenna = ([], []) if sky.beam is None else kinds_of(sky.beam)
     require_feed(kinds, feed)
-    terms = jones_nodes(ns, kinds, Place(ns.radec, ns.radec_0, ns.lmn, len(sky)))
+    terms = jones_nodes(ns, kinds, Place(ns.radec, radec_0, ns.lmn, len(sky)))
     if kinds and not of_antenna:
         brightness = _seen(ns, brightness, terms[0], kinds[0])
     ns.brightness << brightness
@@ -109,7 +147,26 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     if sky.shape_rad.any():
         shape = ns.shape << rt.Constant(sky.shapes_in_plane(phase_centre_rad))
     of = [tuple(nodes[k] for k in of_antenna) for nodes in (terms, conjugates)]
-    return SkyNodes(ns.lmn, ns.brightness, shape, len(sky), *of)
+    shapelets = ()
+    if len(sky) and sky.has_shapelets.all():
+        shapelets = _shapelet_nodes(ns, _shapelets(sky, phase_centre_rad))
+    return SkyNodes(ns.lmn, ns.brightness, shape, len(sky), *of, shapelets)
+
+
+def _shapelets(sky: SkyModel, phase_centre_rad: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients [S,j,k], axes [S,3] and directions [S,2,3] of sources that are all sums of shapelets."""
+    own = [source.shapelets for source in sky]
+    coefficients = np.zeros((len(sky), *np.max([one.size for one in own], axis=0)))
+    for target, one in zip(coefficients, own, strict=True):
+        target[: one.size[0], : one.size[1]] = one.matrix
+    axes = np.array([(one.major_rad, one.minor_rad, one.pa_rad) for one in own])
+    return coefficients, axes, sky.tangents(phase_centre_rad)
+
+
+def _shapelet_nodes(ns: NodeScope, values: Sequence[np.ndarray]) -> tuple[NodeStub, ...]:
+    """Coefficients, axes and directions of one source or of several as nodes."""
+    names = (ns.shapelets, ns.shapelet_axes, ns.tangents)
+    return tuple(name << rt.Constant(value) for name, value in zip(names, values, strict=True))
 
 
 def _seen(ns: NodeScope, brightness, term, beam: AnyBeam) -> NodeDef:
@@ -200,18 +257,23 @@ def many_node_tree(
     product with the brightness, then their sum. Arguments and result as `psv_tree`."""
     seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
     uvw_nodes(ns, baselines, smearing=smearing)
-    shaped = sky.shape_rad.any(axis=1)
     p, q = each(baselines, members=2)
-    for sources, extended in ((np.flatnonzero(~shaped), False), (np.flatnonzero(shaped), True)):
+    shaped, summed = sky.shape_rad.any(axis=1), sky.has_shapelets
+    for sources in map(np.flatnonzero, (~shaped & ~summed, shaped, summed)):
         s = each(sources)
         ns.lmn(s) << rt.Selector(seen.lmn, index=s.of([[i, -1] for i in sources]))
         ns.brightness(s) << rt.Selector(seen.inner_brightness, index=s.of([[i, -1, -1] for i in sources]))
         factors = [ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=ns.uvw(p, q))]
         if smearing:
             factors.append(ns.smear(p, q, s) << rt.TFSmearFactor(lmn=ns.lmn(s), uvw=ns.uvw(p, q)))
-        if extended:
+        if shaped[sources].any():
             ns.shape(s) << rt.Selector(seen.shape, index=s.of([[i, -1] for i in sources]))
             factors.append(ns.taper(p, q, s) << rt.SourceShape(ns.shape(s), ns.uvw(p, q)))
+        elif summed[sources].any():
+            values = [[value[0] for value in _shapelets(sky[i : i + 1], phase_centre_rad)] for i in sources]
+            own = [_shapelet_nodes(ns.Subscope("source", int(i)), of) for i, of in zip(sources, values, strict=True)]
+            coefficients, axes, directions = (s.of(nodes) for nodes in zip(*own, strict=True))
+            factors.append(ns.taper(p, q, s) << rt.Shapelets(coefficients, axes, ns.uvw(p, q), directions))
         left, right = _terms_of_sources(ns, seen, baselines, p, q, s, sources)
         ns.V(p, q, s) << rt.MatrixMultiply(*factors, *left, ns.brightness(s), *right)
     for a, b in baselines:

@@ -104,6 +104,21 @@ def propose_shape(g: Growth, _):
     return [("shape", shapes(g, some_sources(g))), ("uvw", uvw(g, g.chance(0.5)))], {}
 
 
+@proposal("Shapelets")
+def propose_shapelets(g: Growth, _):
+    if g.cells.to_runtime()[1] is None:
+        return None
+    sources = some_sources(g)
+    dims = () if sources is None else (sources,)
+    coefficients = g.random_constant((*dims, *(int(n) for n in g.rng.integers(1, 7, 2))), real=True)
+    axes = np.stack([g.rng.uniform(0, 3e-4, dims), g.rng.uniform(0, 3e-4, dims), g.rng.uniform(-4, 4, dims)], axis=-1)
+    children = [("coefficients", coefficients), ("axes", g.constant(axes)), ("uvw", uvw(g, g.chance(0.5)))]
+    if g.chance(0.5):
+        vectors = np.linalg.qr(g.rng.normal(size=(*g.one_of(dims, ()), 3, 3)))[0]
+        children.append(("directions", g.constant(vectors[..., :2, :])))
+    return children, {}
+
+
 @proposal("DishBeam")
 def propose_dish_beam(g: Growth, _):
     if g.cells.to_runtime()[1] is None:

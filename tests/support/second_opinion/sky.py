@@ -144,6 +144,45 @@ def source_shape(call: Call) -> Value:
     return call.result(y.astype(float), scale)
 
 
+@opinion("Shapelets")
+def shapelets(call: Call) -> Value:
+    coefficients, axes, directions = call.child("coefficients").x, call.child("axes").x, call.child("directions")
+    dims = coefficients.shape[1:-4]
+    required(len(dims) in (2, 3) and min(dims[-2:]) > 0, "coefficients of other dimensions")
+    required(axes.shape[1:-4] == (*dims[:-2], 3), "axes of other dimensions")
+    uvw, _ = rows_of_uvw(call.child("uvw").x)
+    along = [column_like(uvw, k, axes) for k in range(3)]
+    if directions is None:
+        east, north = along[:2]
+    else:
+        required(directions.x.shape[1:-4] in ((2, 3), (*dims[:-2], 2, 3)), "directions of other dimensions")
+        x = directions.x if directions.x.ndim == axes.ndim + 1 else directions.x[:, None]
+        east, north = (sum(x[..., k, i, :, :, :, :] * along[i] for i in range(3)) for k in range(2))
+    major, minor, angle = (column(axes, k).astype(np.longdouble) for k in range(3))
+    scale = TWO_PI / np.sqrt(8 * np.log(np.longdouble(2))) * call.axis("freq") / C_M_S
+    places = (
+        scale * major * (east * np.sin(angle) + north * np.cos(angle)),
+        scale * minor * (north * np.sin(angle) - east * np.cos(angle)),
+    )
+    functions = [
+        [
+            scipy.special.eval_hermite(n, x.astype(float))
+            * np.exp(-(x**2) / 2)
+            / np.sqrt(np.longdouble(2**n * scipy.special.factorial(n, exact=True)))
+            for n in range(count)
+        ]
+        for x, count in zip(places, dims[-2:], strict=True)
+    ]
+    total, size = 0.0, 0.0
+    for j, first in enumerate(functions[0]):
+        for k, second in enumerate(functions[1]):
+            term = coefficients[..., j, k, :, :, :, :] * first * second
+            total = total + 1j ** ((j + k) % 4) * term
+            # The exponent rounds by as much as it is, and the polynomials by as much as their arguments change them.
+            size = size + np.abs(coefficients[..., j, k, :, :, :, :]) * 10 * (1 + j + k)
+    return call.result(total.astype(complex), size)
+
+
 def airy(x: np.ndarray) -> np.ndarray:
     return np.where(x == 0, 1.0, 2 * scipy.special.j1(x) / np.where(x == 0, 1.0, x))
 

@@ -234,3 +234,18 @@ def test_a_peak_is_no_less_than_its_pixel():
     image[3:6, 3:6] = exact
     found = extremum(SimpleNamespace(data_jy=image, size=8), np.array([4.0, 4.0]), 1.5, 1.0)
     assert found == pytest.approx((4.3, 3.8, 1.0), rel=1e-9)
+
+
+def test_shapelets_are_expected_where_they_are(tmp_path):
+    """A lopsided source, and a faint point in it, at the middle of a pixel."""
+    look = rt.sky.Shapelets(6 * ARCMIN, 3 * ARCMIN, 0.5, {(0, 0): 1.0, (1, 0): 0.8, (0, 1): -0.5})
+    lopsided = dataclasses.replace(sky_at((0.0, 0.0, 2.0))[0], shapelets=look)
+    point = dataclasses.replace(sky_at((2.0, 3.0, 1e-6))[0], name="point")
+    sky = rt.sky.SkyModel((lopsided, point))
+    path = simulated(tmp_path / "lopsided.ms", sky, "kat-7")
+    image = plots.dirty_image(path, "MODEL_DATA", size=256, scale_rad=ARCMIN / 2, psf=True)
+    peaks = plots.compare_peaks(image, sky)
+    assert [peak.extended for peak in peaks] == [True, False]
+    for peak, place in zip(peaks, np.rint(image.pixels(sky.radec_rad)).astype(int), strict=True):
+        assert peak.expected_jy == pytest.approx(image.data_jy[place[1], place[0]], rel=0.01)
+    assert peaks[1].expected_jy > 1.05 * peaks[0].expected_jy

@@ -85,7 +85,7 @@ def test_lists_of_fluxes_go_through_their_entries(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "message", "error"),
     [
-        ("comp_type: point", "comp_type: {shapelet: {maj: 1}}", 5, "type shapelet are not supported", UnsupportedError),
+        ("comp_type: point", "comp_type: {ring: {maj: 1}}", 5, "type ring are not supported", UnsupportedError),
         ("power_law:", "tabulated:", 7, "flux_type tabulated is not supported", UnsupportedError),
         ("    dec: -27.25\n", "", 3, "dec is missing", SkyModelError),
         ("ra: 10.5", "ra: ten", 3, "ra", SkyModelError),

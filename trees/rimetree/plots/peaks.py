@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sky import SkyModel
-from ..sky_fluxes import stokes_i_at, taper_at
+from ..sky import SkyModel, Source
+from ..sky_fluxes import shapelets_at, stokes_i_at, taper_at
 from .image import Image
 
 
@@ -61,7 +61,7 @@ def compare_peaks(image: Image, sky: SkyModel, brightest: int | None = None) -> 
         result.append(
             Peak(
                 name=sky[int(index)].name,
-                extended=sky[int(index)].shape is not None,
+                extended=sky[int(index)].is_extended,
                 model_jy=float(fluxes[index]),
                 expected_jy=expected_jy,
                 peak_jy=None if found is None else found[2],
@@ -125,9 +125,11 @@ def _expected(image: Image, sky: SkyModel, places, fluxes, wanted) -> list[float
     """What the sources of the model add up to at the places `wanted` (pixels), each through the beam of its shape."""
     if image.psf is None:
         return [None] * len(wanted)
-    of_shape: dict[tuple | None, list[int]] = {}
+    of_shape: dict[tuple | Source | None, list[int]] = {}
     for index, shape in enumerate(sky.shapes_in_plane(image.phase_centre_rad)):
-        of_shape.setdefault(tuple(shape) if shape[:3].any() else None, []).append(index)
+        source = sky[index]
+        shown = source if source.shapelets is not None else tuple(shape) if source.is_extended else None
+        of_shape.setdefault(shown, []).append(index)
     total = np.zeros(len(wanted))
     for shape, indices in of_shape.items():  # one beam at a time: each is four times as large as the image
         beam = _beam(image, shape)
@@ -143,11 +145,13 @@ def _expected(image: Image, sky: SkyModel, places, fluxes, wanted) -> list[float
     return [float(value) if is_there else None for value, is_there in zip(total, there, strict=True)]
 
 
-def _beam(image: Image, shape: tuple | None) -> NDArray[np.float64]:
-    """The dirty beam for a shape in the (l, m) plane; None: for a point."""
+def _beam(image: Image, shape: tuple | Source | None) -> NDArray[np.float64]:
+    """The dirty beam for a shape in the (l, m) plane, or for a source of shapelets; None: for a point."""
     if shape is None:
         return image.psf
     frequency = np.fft.fftfreq(image.psf.shape[0], image.scale_rad)  # wavelengths
-    # East is -x, north is y.
-    taper = taper_at(shape, -frequency[None, :], frequency[:, None])
+    # East is -x, north is y; the transform has the other sign than visibilities.
+    u, v = frequency[None, :], -frequency[:, None]
+    is_source = isinstance(shape, Source)
+    taper = shapelets_at(shape, image.phase_centre_rad, u, v) if is_source else taper_at(shape, u, v)
     return np.fft.ifft2(np.fft.fft2(image.psf) * taper).real

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..loading import when_used
 from .errors import SkyModelError, UnsupportedError
 from .model import Skipped, SkyModel
+from .shapelets import Shapelets
 from .source import Source
 
 if TYPE_CHECKING:  # what is loaded when it is used
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # what is loaded when it is used
 __all__ = [
     "READERS",
     "WRITERS",
+    "Shapelets",
     "Skipped",
     "SkyModel",
     "SkyModelError",

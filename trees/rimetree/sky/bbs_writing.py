@@ -14,8 +14,8 @@ from .source import Source
 def write_bbs(model: SkyModel) -> str:
     """The text of a BBS file; reading it gives the same sources to 1e-12 (`Source.isclose`).
 
-    Raises `UnsupportedError` naming the source that BBS cannot express: V that follows the spectrum, or Q, U that do
-    not follow it although there is a rotation measure.
+    Raises `UnsupportedError` naming the source that BBS cannot express: shapelets, V that follows the spectrum, or Q, U
+    that do not follow it although there is a rotation measure.
     """
     names = [
         "Name", "Type", "Patch", "Ra", "Dec", "I", "Q", "U", "V", "ReferenceFrequency", "SpectralIndex='[]'",
@@ -72,6 +72,10 @@ def _source_line(source: Source, rotated: bool, rotation_column: bool, absolute_
 
 def shape_fields(source: Source) -> tuple[str, str, str, str]:
     """Type, MajorAxis, MinorAxis, Orientation as BBS and WSClean files write them."""
+    if source.shapelets is not None:
+        raise UnsupportedError(
+            f"source {source.name!r}: shapelets can be read, but no format that is written holds them"
+        )
     if source.shape is None:
         return "POINT", "", "", ""
     major, minor, angle = source.shape

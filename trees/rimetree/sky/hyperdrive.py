@@ -1,8 +1,9 @@
-"""Source lists of mwa_hyperdrive (`.yaml`): points and shapes.
+"""Source lists of mwa_hyperdrive (`.yaml`): points, shapes and shapelets.
 
 A mapping of source names to lists of components, each with `ra`, `dec` (deg), `comp_type`: `point`, or
 `gaussian: {maj, min, pa}` (arcsec, full widths at half maximum; deg, north through east, taken as on the sky at the
-source) or, understood here only, another profile under its name; and `flux_type`, of which there is one of
+source), `shapelet: {maj, min, pa, coeffs: [{n1, n2, value}, ...]}` (`rimetree.sky.shapelets`) or, understood here only,
+another profile under its name; and `flux_type`, of which there is one of
 
     power_law: {si, fd: {freq (Hz), i, q, u, v (Jy)}}           S = S0 (nu/nu0)^si
     curved_power_law: {si, q, fd: {...}}                        S = S0 (nu/nu0)^si exp(q ln^2(nu/nu0))
@@ -12,6 +13,9 @@ Q, U and V scale with the spectrum. A list becomes the exponent of lowest order,
 spectrum goes through all its fluxes to 1e-3 of each; hyperdrive draws power laws from one entry to the next, which
 differs from that by less than the curvature between entries. A list of one entry has the spectral index -0.8, as in
 hyperdrive. Components become sources NAME (one component) or NAME_0, NAME_1, ... of the patch NAME.
+
+Fluxes of shapelets become those integrated over the source, where that is not 0: what the list says times the sum
+that the coefficients give at zero spacing.
 
 Source: mwa_hyperdrive's documentation, "Source lists: the hyperdrive format" and "Flux-density types".
 """
@@ -28,11 +32,13 @@ from .bbs import RAD_PER_ARCSEC
 from .errors import SkyModelError
 from .model import SkyModel
 from .reading import Cell, Reading
+from .shapelets import Shapelets
 from .source import PROFILES, Source
 
 _INDEX_OF_ONE = -0.8
 _CLOSE = 1e-3
 _MOST_COEFFICIENTS = 4
+_NO_FLUX = 1e-6
 
 
 def read_hyperdrive(reading: Reading, text: str) -> SkyModel:
@@ -88,6 +94,12 @@ class _Component:
 
     def source(self, name: str, patch: str) -> Source:
         reference_hz, stokes, spectrum = self._part("flux_type")._fluxes()
+        shape = self._shape()
+        if "shapelets" in shape:
+            flux, largest = shape["shapelets"].flux, max(abs(c) for _, _, c in shape["shapelets"].coefficients)
+            if abs(flux) > _NO_FLUX * largest:
+                shape["shapelets"] = shape["shapelets"].times(1 / flux)
+                stokes = tuple(s * flux for s in stokes)
         return self._reading.build(
             self.place,
             name=name,
@@ -98,24 +110,43 @@ class _Component:
             spectrum=spectrum,
             spectrum_scales_polarisation=True,
             patch=patch,
-            **self._shape(),
+            **shape,
         )
 
-    def _shape(self) -> dict[str, tuple[float, float, float]]:
-        """The field of a `Source` that holds the axes; none for a point."""
+    def _shape(self) -> dict[str, tuple[float, float, float] | Shapelets]:
+        """The field of a `Source` that holds its shape; none for a point."""
         kind = self._value("comp_type")
         if isinstance(kind, yaml.ScalarNode) and kind.value == "point":
             return {}
         names = [key.value for key, _ in kind.value] if isinstance(kind, yaml.MappingNode) else [kind.value]
-        if len(names) != 1 or names[0] not in PROFILES:
+        if len(names) != 1 or names[0] not in (*PROFILES, "shapelet"):
             raise self._reading.unsupported(
                 f"{self._what}: components of type {', '.join(map(str, names))} are not supported, only "
-                f"{', '.join(['point', *PROFILES[:-1]])} and {PROFILES[-1]}",
+                f"{', '.join(['point', *PROFILES])} and shapelet",
                 _place(kind),
             )
         shape = self._part("comp_type")._part(names[0])
         major, minor, angle = (shape._number(key) for key in ("maj", "min", "pa"))
-        return {names[0]: (major * RAD_PER_ARCSEC, minor * RAD_PER_ARCSEC, math.radians(angle))}
+        axes = major * RAD_PER_ARCSEC, minor * RAD_PER_ARCSEC, math.radians(angle)
+        if names[0] != "shapelet":
+            return {names[0]: axes}
+        try:
+            return {"shapelets": Shapelets(*axes, shape._coefficients())}
+        except SkyModelError as problem:
+            raise problem if problem.line else self._reading.error(f"{self._what}: {problem}", _place(kind)) from None
+
+    def _coefficients(self) -> list[tuple[int, int, float]]:
+        node = self._value("coeffs")
+        if not isinstance(node, yaml.SequenceNode):
+            raise self._reading.error(f"{self._what}: coeffs is no list", _place(node))
+        entries = [_Component(self._reading, one, f"{self._what}: coeffs") for one in node.value]
+        return [(entry._order("n1"), entry._order("n2"), entry._number("value")) for entry in entries]
+
+    def _order(self, key: str) -> int:
+        number = self._number(key)
+        if number != int(number):
+            raise self._reading.error(f"{self._what}: {key} is {number:g}, expected a whole number", self.place)
+        return int(number)
 
     def _density(self) -> tuple[float, tuple[float, float, float, float]]:
         frequency_hz = self._number("freq")

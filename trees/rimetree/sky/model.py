@@ -14,7 +14,7 @@ from ..arguments import check_fields, checked
 from ..beams import AnyBeam
 from ..directions import mean_direction
 from .errors import SkyModelError
-from .projection import projected
+from .projection import projected, tangents_at
 from .source import PROFILES, Source
 
 Float64Array = NDArray[np.float64]
@@ -189,13 +189,19 @@ class SkyModel(Sequence):
 
     @cached_property
     def shape_rad(self) -> Float64Array:
-        """[S,3] major and minor axis and position angle at the source, of whatever profile; zeros for points."""
+        """[S,3] major and minor axis and position angle at the source, of whatever profile; zeros for points and for
+        shapelets."""
         return self._array([s.shape or (0.0, 0.0, 0.0) for s in self.sources], 3)
 
     @cached_property
     def profile(self) -> NDArray[np.int64]:
-        """[S] the place of each source's profile in `PROFILES`; 0 for points."""
+        """[S] the place of each source's profile in `PROFILES`; 0 for points and for shapelets."""
         return self._array([PROFILES.index(s.profile or PROFILES[0]) for s in self.sources], dtype=np.int64)
+
+    @cached_property
+    def has_shapelets(self) -> NDArray[np.bool_]:
+        """[S] whether a source is a sum of shapelets."""
+        return self._array([s.shapelets is not None for s in self.sources], dtype=np.bool_)
 
     @cached_property
     def shape_in_plane(self) -> NDArray[np.bool_]:
@@ -211,6 +217,13 @@ class SkyModel(Sequence):
         if turned.any():
             shapes[turned] = projected(shapes[turned], self.radec_rad[turned], phase_centre_rad)
         return np.column_stack([shapes, self.profile]) if self.profile.any() else shapes
+
+    def tangents(self, phase_centre_rad: Sequence[float]) -> Float64Array:
+        """[S,2,3] unit vectors to the east and to the north at each source as coordinates u, v, w of a phase centre
+        (ra, dec); of sources with `shape_in_plane` those at the phase centre."""
+        found = tangents_at(self.radec_rad, phase_centre_rad)
+        found[self.shape_in_plane] = np.eye(3)[:2]
+        return found
 
     def _array(self, rows: list, columns: int | None = None, dtype: type = np.float64) -> NDArray:
         shape = (len(rows),) if columns is None else (len(rows), columns)

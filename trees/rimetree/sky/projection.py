@@ -24,11 +24,22 @@ def projected(
     """[S,3] major and minor axis and position angle (radians) in the (l, m) plane of a phase centre (ra, dec), of
     ellipses that are drawn on the sky."""
     major, minor, angle = shapes_rad.T
-    (ra, dec), (ra_0, dec_0) = radec_rad.T, centre_rad
-    sin_a, cos_a = np.sin(ra - ra_0), np.cos(ra - ra_0)
-    north_m = np.cos(dec) * np.cos(dec_0) + np.sin(dec) * np.sin(dec_0) * cos_a
-    plane = np.array([[cos_a, -np.sin(dec) * sin_a], [np.sin(dec_0) * sin_a, north_m]])  # [lm, xy, source]
+    plane = tangents_at(radec_rad, centre_rad)[:, :, :2].T  # [lm, xy, source]
     axes = np.array([[major * np.sin(angle), minor * np.cos(angle)], [major * np.cos(angle), -minor * np.sin(angle)]])
     left, widths, _ = np.linalg.svd(np.einsum("ijs,jks->sik", plane, axes))
     # The direction of the longer axis (dl, dm); position angles count from north (m) to east (l).
     return np.column_stack([widths, np.arctan2(left[:, 0, 0], left[:, 1, 0]) % np.pi])
+
+
+def tangents_at(radec_rad: NDArray[np.float64], centre_rad: Sequence[float]) -> NDArray[np.float64]:
+    """[S,2,3] unit vectors to the east and to the north at (ra, dec) as coordinates u, v, w of a phase centre
+    (ra0, dec0): the derivatives of l, m, n. With a baseline's they give its u and v as seen at that place."""
+    (ra, dec), (ra_0, dec_0) = radec_rad.T, centre_rad
+    sin_a, cos_a = np.sin(ra - ra_0), np.cos(ra - ra_0)
+    east = [cos_a, np.sin(dec_0) * sin_a, -np.cos(dec_0) * sin_a]
+    north = [
+        -np.sin(dec) * sin_a,
+        np.cos(dec) * np.cos(dec_0) + np.sin(dec) * np.sin(dec_0) * cos_a,
+        np.cos(dec) * np.sin(dec_0) - np.sin(dec) * np.cos(dec_0) * cos_a,
+    ]
+    return np.moveaxis(np.array([east, north]), -1, 0)

@@ -11,8 +11,9 @@ What the fields of a source mean, whatever file they came from (readers convert 
 * Shape, one of `PROFILES`: major and minor axis and the position angle, north through east, at the source's own place
   on the sky (`projection` brings it into the (l, m) plane of a phase centre). The axes of a Gaussian are full widths at
   half maximum, those of an exponential disk exp(-r) scale lengths, r being counted in them, those of a uniform disk
-  diameters. With ``shape_in_plane`` they are those in the (l, m) plane of whatever phase centre is looked at, as if the
-  source stood at it (BBS without OrientationIsAbsolute). A width of zero on one axis is a line.
+  diameters. Or a sum of shapelets (`shapelets`). With ``shape_in_plane`` shapes are those in the (l, m) plane of
+  whatever phase centre is looked at, as if the source stood at it (BBS without OrientationIsAbsolute). A width of zero
+  on one axis is a line.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 from ..arguments import number
 from ..units import is_quantity
 from .errors import SkyModelError
+from .shapelets import Shapelets
 
 #: Shapes, by the fields of a `Source` that hold their axes. Their places here are the numbers of profiles that nodes
 #: know (`rimetree.PSV`). Axes of which a format does not say what they are of are those of the first one.
@@ -33,14 +35,14 @@ PROFILES = ("gaussian", "exponential_disk", "uniform_disk")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One component: a point, or one of the `PROFILES`. See the module's text for the formulas.
+    """One component: a point, one of the `PROFILES` or a sum of shapelets. See the module's text for the formulas.
 
     Attributes
     ----------
     name : not empty, without line breaks
     ra_rad, dec_rad : right ascension and declination in the frame of the field that is looked at (ICRS or J2000),
         |dec| <= pi/2
-    stokes_jy : (I, Q, U, V) at the reference frequency
+    stokes_jy : (I, Q, U, V) at the reference frequency, integrated over the source; of shapelets times `Shapelets.flux`
     ref_freq_hz : reference frequency nu0; needed (> 0) where there is a spectrum or a rotation measure, else 0
     spectrum : coefficients c0, c1, ...; trailing zeros are removed
     logarithmic : which of the two spectra the coefficients belong to
@@ -51,6 +53,7 @@ class Source:
     shape_in_plane : whether the axes and the angle are those in the (l, m) plane, not on the sky
     exponential_disk : None, or (major_rad, minor_rad, pa_rad), scale lengths
     uniform_disk : None, or (major_rad, minor_rad, pa_rad), diameters
+    shapelets : None, or `Shapelets`
 
     Numbers may be Quantities of units that convert. Raises `SkyModelError` where a value is not finite or outside its
     range.
@@ -70,6 +73,7 @@ class Source:
     shape_in_plane: bool = False
     exponential_disk: tuple[float, float, float] | None = None
     uniform_disk: tuple[float, float, float] | None = None
+    shapelets: Shapelets | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -110,24 +114,32 @@ class Source:
             coefficients.pop()
         put("spectrum", tuple(coefficients))
         self._check_reference()
-        if len(self._profiles()) > 1:
-            raise SkyModelError(f"source {self.name!r} is to be {' and '.join(self._profiles())}: it can be one only")
+        if not isinstance(self.shapelets, Shapelets | None):
+            raise SkyModelError(f"source {self.name!r}: shapelets must be Shapelets or None, not {self.shapelets!r}")
+        kinds = self._profiles() + ["shapelets"] * (self.shapelets is not None)
+        if len(kinds) > 1:
+            raise SkyModelError(f"source {self.name!r} is to be {' and '.join(kinds)}: it can be one only")
         for name in self._profiles():
             put(name, self._checked_axes(name))
-        put("shape_in_plane", bool(self.shape_in_plane and self._profiles()))
+        put("shape_in_plane", bool(self.shape_in_plane and self.is_extended))
 
     def _profiles(self) -> list[str]:
         return [name for name in PROFILES if getattr(self, name) is not None]
 
     @property
     def profile(self) -> str | None:
-        """Which of the `PROFILES` it is; None for a point."""
+        """Which of the `PROFILES` it is; None for a point and for shapelets."""
         return next(iter(self._profiles()), None)
 
     @property
     def shape(self) -> tuple[float, float, float] | None:
-        """(major_rad, minor_rad, pa_rad) of its profile; None for a point."""
+        """(major_rad, minor_rad, pa_rad) of its profile; None for a point and for shapelets."""
         return None if self.profile is None else getattr(self, self.profile)
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether it is no point."""
+        return self.profile is not None or self.shapelets is not None
 
     def _check_reference(self) -> None:
         if self.ref_freq_hz < 0:
@@ -183,6 +195,7 @@ class Source:
             and all(near(a, b) for a, b in zip(self.spectrum, other.spectrum, strict=True))
             and near(self.rm_rad_m2, other.rm_rad_m2)
             and self.profile == other.profile
+            and (self.shapelets is None) == (other.shapelets is None)
         )
         if same and self.spectrum:
             same = self.logarithmic == other.logarithmic and (
@@ -193,8 +206,9 @@ class Source:
         if same and self.shape is not None:
             (a0, b0, pa0), (a1, b1, pa1) = self.shape, other.shape
             same = near(a0, a1) and near(b0, b1) and (near(a0, b0) or angles_near(pa0, pa1, math.pi))
-            same = same and self.shape_in_plane == other.shape_in_plane
-        return same
+        if same and self.shapelets is not None:
+            same = self.shapelets.isclose(other.shapelets, rtol)
+        return same and self.shape_in_plane == other.shape_in_plane
 
 
 def _finite(value: float, what: str, name: str, unit: str = "") -> float:

@@ -39,7 +39,7 @@ def write_wsclean(model: SkyModel) -> str:
             (source.is_polarised, "Stokes Q, U, V"),
             (source.rm_rad_m2, "rotation measures"),
             (source.patch, "patches"),
-            (source.profile not in (None, "gaussian"), "shapes but Gaussians"),
+            (source.profile not in (None, "gaussian") or source.shapelets, "shapes but Gaussians"),
         ):
             if present:
                 raise UnsupportedError(f"source {source.name!r}: a WSClean component list holds no {what}; write BBS")

@@ -199,6 +199,8 @@ def _check(sky: SkyModel, telescope: Telescope, receivers: Receivers) -> None:
         raise Error(f"telescope {telescope.name!r} has {telescope.feed} feeds; known are linear and circular ones")
     if receivers.order == "groups" and 2 * len(telescope) % receivers.n_receiver:
         raise Error(f"{2 * len(telescope)} inputs cannot be shared by {receivers.n_receiver} receivers")
+    if named := [source.name for source in sky if source.shapelets is not None]:
+        raise Error(f"source {named[0]!r} is a sum of shapelets, which may be negative: voltages cannot be made of it")
 
 
 def _received(

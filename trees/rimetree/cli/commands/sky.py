@@ -66,6 +66,7 @@ def _overview(file: str, model) -> str:
     shapes = Counter(s.profile for s in model if s.profile)
     counts = [
         *(f"{shapes[name]} of shape {name.replace('_', ' ')}" for name in PROFILES if shapes[name]),
+        *([f"{model.has_shapelets.sum()} of shapelets"] if model.has_shapelets.any() else []),
         f"{sum(bool(s.spectrum) for s in model)} with a spectrum",
         f"{sum(s.is_polarised for s in model)} polarised",
         f"{sum(s.rm_rad_m2 != 0 for s in model)} with a rotation measure",
@@ -90,10 +91,14 @@ def _row(source) -> list:
     if source.rm_rad_m2:
         spectrum += f" RM {source.rm_rad_m2:.4g} rad/m2"
     shape = ""
-    if source.shape:
-        major, minor, angle = (math.degrees(value) for value in source.shape)
+    if source.is_extended:
+        of = source.shapelets
+        axes = source.shape if of is None else (of.major_rad, of.minor_rad, of.pa_rad)
+        major, minor, angle = (math.degrees(value) for value in axes)
         shape = f"{3600 * major:.3g} x {3600 * minor:.3g} {angle:.0f}"
-        if source.profile != PROFILES[0]:
+        if of is not None:
+            shape += f" {len(of.coefficients)} shapelets"
+        elif source.profile != PROFILES[0]:
             shape += f" {source.profile.replace('_', ' ')}"
         if source.shape_in_plane:
             shape += " in (l, m)"
