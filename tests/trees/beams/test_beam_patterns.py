@@ -150,6 +150,13 @@ def test_patterns_of_one_frequency_and_what_was_not_measured(tmp_path):
     )
 
 
+def test_infinite_values_are_refused(tmp_path):
+    table = some_pattern([1.4e9], GRID, GRID)
+    table[0, 0, 0, 1] = np.inf
+    with pytest.raises(rt.Error, match="some values are infinite"):
+        rt.BeamPattern.read(write_cubes(tmp_path, table, [1.4e9], GRID, GRID))
+
+
 def test_circular_feeds_turn_by_phases(tmp_path):
     files = write_cubes(tmp_path, some_pattern(CUBE_HZ, GRID, GRID), CUBE_HZ, GRID, GRID, feed="circular")
     pattern = rt.BeamPattern.read(files, site_m=SITE)

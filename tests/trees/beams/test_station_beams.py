@@ -336,7 +336,7 @@ def test_stations_of_lofar_are_as_the_set_says(monkeypatch):
         ({"n_antenna": 3}, "where the elements of antenna 2 are"),
         ({"station_directions_rad": [[0.1, 0.2], [0.1, 0.3]]}, "point to different places"),
         ({"fields": [FIELDS["fields"][0], *({**FIELDS["fields"][k], "tile_elements_m": [k] * 3} for k in (1, 2))]},
-         "HBA0 and HBA1 have other axes or tiles"),
+         "HBA0 and HBA1 differ in axes or tiles"),
         ({"n_antenna": 1, "fields": [FIELDS["fields"][0] | {"is_dead": [1, 0, 1, 0, 1, 1]}]}, "are flagged"),
     ],
 )  # fmt: skip

@@ -56,7 +56,7 @@ def _beam(fields: list[dict], where: str, pointing_rad: Sequence[float]) -> Stat
     axes, tiles = (np.reshape(fields[0][key], (-1, 3)) for key in ("axes", "tile_elements_m"))
     for field in fields[1:]:
         if field["axes"] != fields[0]["axes"] or field["tile_elements_m"] != fields[0]["tile_elements_m"]:
-            raise Error(f"{where}: its fields {fields[0]['name']} and {field['name']} have other axes or tiles")
+            raise Error(f"{where}: its fields {fields[0]['name']} and {field['name']} differ in axes or tiles")
     is_hba = fields[0]["name"].startswith("HBA")
     weights = 1.0 - np.concatenate([np.reshape(field["is_dead"], (-1, 2)) for field in fields]).T
     if not weights.any(axis=1).all():

@@ -215,10 +215,12 @@ def _read(file: str) -> tuple[tuple[Axis, Axis, Axis], NDArray[np.float64]]:
         where[name] = data.ndim - number
     if lacking := [name for name in ("l", "m", "frequency") if name not in found]:
         raise Error(f"{file}: there is no axis of {', '.join(lacking)}; expected X or L, Y or M, and FREQ")
+    if np.isinf(data).any():
+        raise Error(f"{file}: some values are infinite")
     order = [where[name] for name in ("frequency", "m", "l")]
     others = [axis for axis in range(data.ndim) if axis not in order]
     values = np.transpose(data, [*order, *others]).reshape([found[name].count for name in ("frequency", "m", "l")])
-    return (found["frequency"], found["m"], found["l"]), np.nan_to_num(values, posinf=np.nan, neginf=np.nan)
+    return (found["frequency"], found["m"], found["l"]), np.nan_to_num(values)
 
 
 def _axis(header, number: int, kind: str, file: str) -> Axis:

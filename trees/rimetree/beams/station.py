@@ -42,7 +42,7 @@ class StationBeam:
     tile_pointing_rad : where the beams of tiles follow the sky; None: where that of the station points
     fingerprint : of the arrays
     axes : [3,3], unit vectors (ITRF) to the station's east, north and zenith; dipoles are level, as the first two
-    elements_m : [element,3] to the east, the north and the zenith, from anywhere
+    elements_m : [element,3] to the east, the north and the zenith, from the position of the antenna
     tile_elements_m : [element,3], where elements are tiles, the elements of each, from its middle; else empty
     weights : [2,element], what each element counts for X and for Y
 
@@ -99,10 +99,10 @@ class StationBeam:
         pointing_rad: Sequence[float] | None = None,
         name: str = "station",
     ) -> StationBeam:
-        """Of elements [element,3], or [element,2] of a level station, to the east, the north and the zenith of a place
-        `site_m` (ITRF), in metres. `weights`: [element], or [2,element] of X and Y; elements of weight 0 are dead.
-        `axes`: what stands for east, north and zenith, [3,3] in the ITRF, instead of `site_m`. Raises `Error` for what
-        is no station."""
+        """Of elements [element,3], or [element,2] of a level station, to the east, the north and the zenith of the
+        antenna, whose position is `site_m` (ITRF), in metres. `weights`: [element], or [2,element] of X and Y; elements
+        of weight 0 are dead. `axes`: what stands for east, north and zenith, [3,3] in the ITRF, instead of `site_m`.
+        Raises `Error` for what is no station."""
         if (site_m is None) == (axes is None):
             raise Error("a station has a place, site_m, or axes: one of them")
         places = _places(elements_m, "elements_m")

@@ -5,8 +5,8 @@ import pytest
 
 import rimetree as rt
 from rimetree import calibration
+from rimetree.calibration.solutions import beam_solutions
 
-TIMES = 5.24e9 + 37800.0 + 60.0 * np.arange(5)
 CENTRE = (0.1, -0.46)
 
 
@@ -75,6 +75,15 @@ def test_dishes_make_scalars_and_the_direction_counts(path):
     (term,) = calibration.beam_solutions(path, beam, towards_rad=(CENTRE[0], CENTRE[1] + 0.1)).terms
     y = np.sin(0.1) / 0.3 * term.frequency_hz / 1.5e8
     np.testing.assert_allclose(term.gain()[0, :, 5, 0, 1, 1], np.exp2(-2 * y**2), rtol=1e-12)
+
+
+def test_windows_may_differ_in_the_last_digits_of_a_time(path, monkeypatch):
+    (expected,) = calibration.beam_solutions(path, rt.Beam.of_dish(4.0)).terms
+    twice = [slot for time_s, scan in rt.ms.slot_scans(path) for slot in ((time_s, scan), (time_s + 2e-6, scan))]
+    monkeypatch.setattr(beam_solutions, "slot_scans", lambda *_, **__: twice)
+    (found,) = calibration.beam_solutions(path, rt.Beam.of_dish(4.0)).terms
+    np.testing.assert_array_equal(found.time_s, expected.time_s)
+    np.testing.assert_array_equal(found.time_width_s, expected.time_width_s)
 
 
 def test_what_is_below_the_horizon_is_flagged(path):

@@ -9,6 +9,7 @@ from zenith_angle import zenith_angle
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, CalibrationOptions, parse_terms
+from rimetree.calibration.solutions import parallactic
 from rimetree.calibration.solutions.parallactic import parallactic_angle_rad, parallactic_solutions
 
 CENTRE = (0.93, -0.485)
@@ -140,3 +141,23 @@ def test_other_mounts(tmp_path):
         else:
             with pytest.raises(CalibrationError, match=r"ANT-0 .* has the mount 'X-Y'; .* known of ALT-AZ and EQUATOR"):
                 parallactic_solutions(path, term)
+
+
+def test_windows_may_differ_in_the_last_digits_of_a_time(tmp_path, monkeypatch):
+    path = str(tmp_path / "a.ms")
+    rt.ms.create(path, "kat-7", phase_centre_rad=(0.93, -0.485), duration_s=90.0, integration_s=30.0)
+    (term,) = parse_terms(["P: parallactic"])
+    expected = parallactic_solutions(path, term)["P"]
+    slots = [
+        (window, field, time_s + 2e-6 * window) for _, field, time_s in rt.ms.slot_times(path) for window in (0, 1)
+    ]
+    monkeypatch.setattr(parallactic, "slot_times", lambda *_: slots)
+    found = parallactic_solutions(path, term)["P"]
+    np.testing.assert_array_equal(found.time_s, expected.time_s)
+    np.testing.assert_array_equal(found.value["rotation"], expected.value["rotation"])
+    monkeypatch.setattr(parallactic, "slot_times", lambda *_: [(0, 0, 5e9), (0, 1, 5e9)])
+    inspected = parallactic.inspect(path, scan_cells=False)
+    inspected["fields"] = inspected["fields"] * 2
+    monkeypatch.setattr(parallactic, "inspect", lambda *_, **__: inspected)
+    with pytest.raises(CalibrationError, match="several fields at the same times"):
+        parallactic_solutions(path, term)

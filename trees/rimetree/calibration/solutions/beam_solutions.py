@@ -17,10 +17,9 @@ from ...forest import Forest
 from ...ms import MsGroup, groups, sample_coordinates, slot_scans
 from ...writing.scope import NodeScope
 from ..errors import CalibrationError
+from .slots_of_fields import distinct, require_one_field_at_a_time
 from .solutions import Solutions
 from .term_solutions import TermSolutions
-
-_SAME_TIME_S = 1e-3
 
 
 @checked
@@ -48,20 +47,18 @@ def beam_solutions(
     if len({group.feed for group in parts}) > 1:
         raise CalibrationError(f"{os.fspath(path)} has fields of linear and of circular feeds; choose some")
     require_feed(kinds_of(beams)[0], parts[0].feed)
-    frequency_hz, width_hz = _nodes(np.concatenate([_channels(group) for group in parts]), frequency_step_hz)
+    channels_hz = np.unique(np.concatenate([_channels(group) for group in parts]))
+    frequency_hz, width_hz = _sampled(channels_hz, frequency_step_hz)
     antennas = sorted({antenna for group in parts for antenna in group.antennas})
     found = []
     for field in sorted({group.field_id for group in parts}):
         own = [group for group in parts if group.field_id == field]
-        time_s, width_s = _nodes(np.concatenate([_slots(group) for group in own]), time_step_s)
+        time_s, width_s = _sampled(distinct(np.concatenate([_slots(group) for group in own])), time_step_s)
         jones = _jones(beams, antennas, towards_rad, own[0].phase_centre_rad, time_s, frequency_hz)
         found.append((time_s, width_s, np.full(len(time_s), field), jones))
     time_s, width_s, fields, jones = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.argsort(time_s, kind="stable")
-    if (np.diff(time_s[order]) < _SAME_TIME_S).any():
-        raise CalibrationError(
-            f"{os.fspath(path)} has several fields at the same times, and solutions are chosen by time: choose a field"
-        )
+    require_one_field_at_a_time(time_s[order], path, "choose a field")
     names = parts[0].antenna_names
     term = _term(
         name,
@@ -133,16 +130,15 @@ def _channels(group: MsGroup) -> NDArray[np.float64]:
     return np.concatenate([window["frequency_hz"] for window in windows])
 
 
-def _nodes(places: NDArray[np.float64], step: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Values from the first of some places to the last, at most a step apart but where there is a gap, and what each is
-    wide; the places themselves where they are no closer than that."""
-    places = np.unique(places)
+def _sampled(places: NDArray[np.float64], step: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """From the first of some places that ascend to the last, at most a step apart but where there is a gap, and what
+    each is wide; the places themselves where they are no closer than that."""
     gaps = np.diff(places)
-    nodes, widths = [], []
+    single = gaps.min() if len(gaps) else 1.0
+    found, widths = [], []
     for run in np.split(places, np.flatnonzero(gaps > step) + 1):
         count = 1 + math.ceil((run[-1] - run[0]) / step * (1 - 1e-9))
         own = run if len(run) <= count else np.linspace(run[0], run[-1], count)
-        nodes.append(own)
-        single = gaps.min() if len(gaps) else 1.0
+        found.append(own)
         widths.append(np.gradient(own) if len(own) > 1 else np.array([single]))
-    return np.concatenate(nodes), np.concatenate(widths)
+    return np.concatenate(found), np.concatenate(widths)

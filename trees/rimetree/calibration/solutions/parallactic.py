@@ -21,10 +21,9 @@ from ...observing.antenna_uvw import evaluate_uvw
 from ...observing.mounts import STANDING, TURNING, horizon
 from ..errors import CalibrationError
 from ..terms.terms import Term
+from .slots_of_fields import distinct, require_one_field_at_a_time
 from .solutions import Solutions
 from .term_solutions import TermSolutions
-
-_SAME_TIME_S = 1e-3
 
 
 def is_known(term: Term) -> bool:
@@ -58,19 +57,18 @@ def parallactic_solutions(path: str | os.PathLike, term: Term) -> Solutions:
     xyz_m = np.array([one["position_m"] for one in antennas], dtype=float)
     if (np.abs(xyz_m[turning]) < 1).all(axis=-1).any():
         raise CalibrationError(f'term "{term}": {path} has no positions of some antennas, which the angle depends on')
-    slots = sorted({(time_s, field) for _, field, time_s in slot_times(path)})
-    time_s, fields = np.array([slot[0] for slot in slots]), np.array([slot[1] for slot in slots])
-    angle = np.zeros((len(slots), len(antennas)))
-    for field in np.unique(fields):
-        own, about = fields == field, summary["fields"][int(field)]
-        if turning.any():
+    times, angles = [], []
+    slots = slot_times(path)
+    for field, about in enumerate(summary["fields"]):
+        times.append(distinct([time_s for _, own, time_s in slots if own == field]))
+        angles.append(np.zeros((len(times[-1]), len(antennas))))
+        if turning.any() and len(times[-1]):
             centre = (about["ra_rad"], about["dec_rad"])
-            angle[np.ix_(own, turning)] = parallactic_angle_rad(centre, xyz_m[turning], time_s[own])
-    if (np.diff(time_s) < _SAME_TIME_S).any():
-        raise CalibrationError(
-            f'term "{term}": {path} has several fields at the same times, and solutions are chosen by time; split it'
-        )
-    return _solutions(path, term, summary, antennas, time_s, angle)
+            angles[-1][:, turning] = parallactic_angle_rad(centre, xyz_m[turning], times[-1])
+    time_s, angle = np.concatenate(times), np.concatenate(angles)
+    order = np.argsort(time_s, kind="stable")
+    require_one_field_at_a_time(time_s[order], path, f'split it, for the term "{term}"')
+    return _solutions(path, term, summary, antennas, time_s[order], angle[order])
 
 
 def _turns(antenna: dict, path: str, term: Term) -> bool:
