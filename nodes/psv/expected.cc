@@ -8,7 +8,7 @@
 #include "nodes/psv/general/devices.h"
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/planner/device_solve.h"
-#include "nodes/psv/single_times.h"
+#include "nodes/psv/slices.h"
 #include "runtime/core/forest/forest.h"
 
 namespace rimetree::psv {
@@ -64,13 +64,11 @@ planner::Outlook folded(planner::Outlook outlook, const ChildLayout& layout) {
 Description expected(const ChildLayout& layout, const ExpectedBatch& batch) {
   if (!batch.request.cells->has(Axis::frequency)) return {};
   const std::string obstacle = general::obstacle_to_kernels(batch.children);
-  const int n_channel = batch.request.cells->shape()[Axis::frequency];
-  // One time after the other nothing varies in time.
-  std::vector<CellShape> at_time(batch.children.begin(), batch.children.end());
-  for (CellShape& child : at_time) child[Axis::time] = 1;
-  const bool by_time = !obstacle.empty() && batch.devices.empty() && general::obstacle_to_kernels(at_time).empty() &&
-                       SingleTimes::pays(batch.nodes.size(), layout.n_source, n_channel);
-  if (!obstacle.empty() && !by_time) {
+  const CellShape cells = batch.request.cells->shape();
+  const int n_channel = cells[Axis::frequency];
+  const Slicing slicing = Slicing::of(batch.children);
+  const bool by_slices = slicing && batch.devices.empty() && slicing.pays(batch.nodes.size(), layout.n_source, cells);
+  if (!obstacle.empty() && !by_slices) {
     const std::string where = batch.devices.empty() ? "the host" : batch.devices.front()->device().name();
     return {"PSV: on " + where + ", cell by cell, as " + obstacle, 0};
   }
@@ -79,14 +77,17 @@ Description expected(const ChildLayout& layout, const ExpectedBatch& batch) {
     return {"PSV: " + planner::expected_on_devices(batch.devices, outlook, batch.nodes.size(),
                                                    static_cast<std::size_t>(n_channel), layout.shape_columns > 0),
             0};
-  if (by_time) outlook.n_row = batch.nodes.size();
-  std::string how = by_time ? "one time after the other, as " + obstacle + ": " : "";
+  if (by_slices && slicing.time) outlook.n_row = batch.nodes.size();
+  std::string how = by_slices ? slicing.name() + " after the other, as " + obstacle + ": " : "";
   if (const std::size_t skies = folded_skies(layout, batch, outlook); skies > 0) {
     outlook = folded(outlook, layout);
     how += folded_text(skies) + ": ";
   }
-  const planner::Choice choice = planner::expected_choice(outlook, channels_of(layout, *batch.request.cells));
-  return {"PSV: " + how + choice.reason, choice.seconds * (by_time ? batch.request.cells->shape()[Axis::time] : 1)};
+  Channels channels = channels_of(layout, *batch.request.cells);
+  if (by_slices && slicing.frequency)
+    channels = analyse_channels(channels.frequency_hz.data(), channels.width_hz.data(), 1);
+  const planner::Choice choice = planner::expected_choice(outlook, channels);
+  return {"PSV: " + how + choice.reason, choice.seconds * (by_slices ? slicing.count(cells) : 1)};
 }
 
 }  // namespace rimetree::psv

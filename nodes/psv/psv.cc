@@ -24,7 +24,7 @@
 #include "nodes/psv/pull_back.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/repeated_terms.h"
-#include "nodes/psv/single_times.h"
+#include "nodes/psv/slices.h"
 #include "nodes/psv/verify_results.h"
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
@@ -203,7 +203,7 @@ class PsvKernel final : public BatchKernel {
     }
     bring_inputs_to_host(context, with_kernels);
     evaluate_sums(context, layout, std::move(sums), skies);
-    if (context.devices.empty()) general = evaluate_single_times(context, general);
+    if (context.devices.empty()) general = evaluate_slices(context, general);
     if (general.empty()) return;
     const std::vector<Evaluation*> on_host = psv::general::evaluate_on_devices(context, layout_, general);
     bring_inputs_to_host(context, on_host);
@@ -248,7 +248,7 @@ class PsvKernel final : public BatchKernel {
   }
 
  private:
-  std::vector<Evaluation*> evaluate_single_times(BatchContext& context, const std::vector<Evaluation*>& batch);
+  std::vector<Evaluation*> evaluate_slices(BatchContext& context, std::vector<Evaluation*> batch);
   static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
   void evaluate_sums(BatchContext& context, const psv::ChildLayout& layout, std::vector<psv::ForwardSum> sums,
                      psv::PackedSkies& skies);
@@ -274,20 +274,20 @@ void PsvKernel::bring_inputs_to_host(BatchContext& context, std::span<Evaluation
   bring_to_host(inputs);
 }
 
-/// Skies that vary in time, as far as that is worth while. Gives the others.
-std::vector<Evaluation*> PsvKernel::evaluate_single_times(BatchContext& context,
-                                                          const std::vector<Evaluation*>& batch) {
-  psv::SingleTimes times(layout_);
-  std::vector<Evaluation*> others = times.take(std::span<Evaluation* const>(batch));
-  if (!times.empty())
-    context.notes.add("psv-single-times",
-                      "PSV: one time after the other, as " + psv::general::obstacle_to_kernels(*times.first()));
-  for (std::int32_t t = 0; t < times.n_time() && !times.empty(); ++t) {
-    const std::vector<Evaluation*> at_time = times.evaluations_at(t);
-    evaluate_stacks(context, layout_, at_time, skies_);
-    times.finish();
+/// Slice by slice, as far as that is worth while. Gives the others.
+std::vector<Evaluation*> PsvKernel::evaluate_slices(BatchContext& context, std::vector<Evaluation*> batch) {
+  for (const psv::Slicing slicing : psv::kSlicings) {
+    psv::Slices slices(layout_, slicing);
+    batch = slices.take(std::span<Evaluation* const>(batch));
+    if (slices.count() > 0)
+      context.notes.add("psv-slices", "PSV: " + slicing.name() + " after the other, as " +
+                                          psv::general::obstacle_to_kernels(*slices.first()));
+    for (std::int32_t slice = 0; slice < slices.count(); ++slice) {
+      evaluate_stacks(context, layout_, slices.evaluations_in(slice), skies_);
+      slices.finish();
+    }
   }
-  return others;
+  return batch;
 }
 
 void PsvKernel::evaluate_sums(BatchContext& context, const psv::ChildLayout& layout, std::vector<psv::ForwardSum> sums,

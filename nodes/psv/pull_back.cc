@@ -5,7 +5,7 @@
 #include "nodes/psv/device/adjoint_solve.h"
 #include "nodes/psv/planner/solve.h"
 #include "nodes/psv/reference.h"
-#include "nodes/psv/single_times.h"
+#include "nodes/psv/slices.h"
 
 namespace rimetree::psv {
 using namespace adjoint;
@@ -84,16 +84,18 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, PackedSki
 
 }  // namespace
 
-/// Skies that vary in time, as far as that is worth while. Gives the others.
-static std::vector<PullBack*> pull_back_single_times(BatchContext& context, const ChildLayout& layout,
-                                                     const std::vector<PullBack*>& batch, PackedSkies& skies) {
-  SingleTimes times(layout);
-  std::vector<PullBack*> others = times.take(std::span<PullBack* const>(batch));
-  for (std::int32_t t = 0; t < times.n_time() && !times.empty(); ++t) {
-    pull_back_groups(context, layout, times.pulls_at(t), skies);
-    times.finish();
+/// Slice by slice, as far as that is worth while. Gives the others.
+static std::vector<PullBack*> pull_back_slices(BatchContext& context, const ChildLayout& layout,
+                                               std::vector<PullBack*> batch, PackedSkies& skies) {
+  for (const Slicing slicing : kSlicings) {
+    Slices slices(layout, slicing);
+    batch = slices.take(std::span<PullBack* const>(batch));
+    for (std::int32_t slice = 0; slice < slices.count(); ++slice) {
+      pull_back_groups(context, layout, slices.pulls_in(slice), skies);
+      slices.finish();
+    }
   }
-  return others;
+  return batch;
 }
 
 std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout& layout,
@@ -107,7 +109,7 @@ std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout
       others.push_back(pull);
   for (const auto& group : groups_by(sums, [&](const LinearSum& sum) { return sky_key(layout, sum); }))
     pull_back_group(context, layout, skies, group);
-  if (context.devices.empty()) others = pull_back_single_times(context, layout, others, skies);
+  if (context.devices.empty()) others = pull_back_slices(context, layout, std::move(others), skies);
   if (!others.empty() && !context.devices.empty())
     context.notes.add("psv-host-adjoint",
                       "PSV: derivatives are computed on the host where the sky varies in time, directions or shapes "
