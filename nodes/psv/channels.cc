@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "nodes/psv/blocks.h"
 #include "nodes/psv/kernel.h"
-#include "nodes/psv/layout.h"
 #include "runtime/math/double_double.h"
 
 namespace rimetree::psv {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "nodes/psv/layout.h"
 #include "nodes/psv/problem.h"
+#include "nodes/psv/scratch.h"
 #include "runtime/math/profile.h"
 
 namespace rimetree::psv {

@@ -6,8 +6,8 @@
 #include <span>
 #include <tuple>
 
+#include "nodes/psv/blocks.h"
 #include "nodes/psv/kernel.h"
-#include "nodes/psv/layout.h"
 #include "nodes/psv/plane_shares.h"
 #include "runtime/core/error.h"
 #include "runtime/math/double_double.h"

@@ -15,7 +15,7 @@
 #include <cstddef>
 
 #include "hwy/highway.h"
-#include "nodes/psv/layout.h"
+#include "nodes/psv/blocks.h"
 #include "nodes/psv/turns-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "nodes/psv/blocks.h"
 #include "nodes/psv/kernel.h"
-#include "nodes/psv/layout.h"
 #include "runtime/math/complex.h"
 #include "runtime/math/double_double.h"
 #include "runtime/math/jones.h"
