@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from rimetree.calibration.collected import NOT_DETECTED, WITHOUT_SIGNAL, flag_absent
-from rimetree.calibration.data.coherence import Coherence
+from rimetree.calibration.data.coherence import Coherence, CoherenceBins
 from rimetree.calibration.directions.several_directions import SeveralDirections
 from rimetree.calibration.directions.significance import explained_of_noise, is_hidden
 from rimetree.calibration.searches.phase_search import best_phases
 from rimetree.calibration.starts.fewer_directions import BestFit
 from rimetree.calibration.starts.starting_values import StartingValues
+from rimetree.calibration.terms.grid import Chunk
 from rimetree.calibration.terms.term_trees import Parameter
 from rimetree.calibration.terms.terms import parse_term
 from rimetree.evaluation.solving import SolutionFlag
@@ -39,6 +40,7 @@ def sums_of(errors):
         np.einsum("btfesk,btfesl->btfekl", models.conj(), models),
         (np.abs(data) ** 2).sum(axis=-1),
         np.full(data.shape[:-1], N_SAMPLE),
+        CoherenceBins(Chunk(np.zeros(1), {}), np.array([0.0, 1.0]), None),
     )
 
 

@@ -13,8 +13,10 @@ from rimetree.calibration.searches.fringe import fringe_fit, phase_rate, search
 from rimetree.calibration.searches.fringe_grid import magnitudes_on_grid
 from rimetree.calibration.searches.fringe_pairs import search_delay_and_tec
 from rimetree.calibration.searches.phase_search import best_phases
+from rimetree.calibration.terms.grid import Chunk
 
 FREQUENCY = np.linspace(1.30e9, 1.36e9, 60)
+NO_CHUNK = Chunk(np.zeros(1), {})
 
 
 @pytest.mark.parametrize("delay", [0.0, 3e-9, -41.3e-9, 180e-9])
@@ -129,7 +131,7 @@ def test_sums_do_not_depend_on_the_memory(kat7):
     """A slot at a time or all at once, with flags and two windows: the same sums, which are those of plain NumPy."""
     path, sky = kat7
     (group,) = rt.ms.groups(path)
-    bins = CoherenceBins(np.array([0.0, 1e12]), None)
+    bins = CoherenceBins(NO_CHUNK, np.array([0.0, 1e12]), None)
     found = [
         CoherenceReader(
             group, [SkyPart("", sky, {})], CENTRE, DataSelection(), reference=reference, memory_bytes=memory
@@ -233,7 +235,7 @@ def test_sums_of_columns_as_they_are_read_or_in_memory(kat7, observe):
     observe(path, sky, CENTRE, lambda *_: np.eye(2), noise_jy=3.0, seed=1, column="MODEL_DATA", data_desc_id=1)
     (group,) = rt.ms.groups(path, data_desc_id=1)
     names = ["DATA", "MODEL_DATA"]
-    bins = CoherenceBins(np.array([0.0, 1e12]), np.array([0.0, 1.311e9, 1e12]))
+    bins = CoherenceBins(NO_CHUNK, np.array([0.0, 1e12]), np.array([0.0, 1.311e9, 1e12]))
     tiles = rt.ms.Tiles(path, names, rt.ms.run_options(time_slots=100, **group.selection))
     parts = [SkyPart(name, None, {"patch": name}, name) for name in names]
     apart = CoherenceReader(group, parts, CENTRE, DataSelection(), apart=True, memory_bytes=1)

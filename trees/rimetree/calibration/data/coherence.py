@@ -17,12 +17,33 @@ from ..model.held import Held
 from ..model.model_trees import SkyPart
 from ..model.predicted_tiles import KeptValues, PredictedTiles, slots_within
 from ..plan.solve_trees import DataSelection, within_limits
+from ..terms.grid import Chunk
 from .hands import FROM_LINEAR, Hands, model_of
 
 #: For data and model at a time.
 SEARCHED_BYTES = 64 << 20
 _DEPENDENT = 1e-9  # of a model's power: what is left of it without others if it is no other than these
 _AT_A_TIME = 1 << 12  # cells: so that what is made on the way stays in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class CoherenceBins:
+    """Where sums over a chunk begin and end: edges in time (MJD, seconds), and in frequency (Hz; None: each channel by
+    itself)."""
+
+    chunk: Chunk
+    time_edges_s: NDArray[np.float64]
+    frequency_edges_hz: NDArray[np.float64] | None
+
+    def times(self, time_s: NDArray[np.float64]) -> NDArray[np.intp]:
+        """[time] the bin of each time (MJD, seconds)."""
+        return np.searchsorted(self.time_edges_s[1:-1], time_s, side="right")
+
+    def frequencies(self, frequency_hz: NDArray[np.float64]) -> NDArray[np.intp]:
+        """[channel] the bin of each channel."""
+        if self.frequency_edges_hz is None:
+            return np.arange(len(frequency_hz))
+        return np.searchsorted(self.frequency_edges_hz[1:-1], frequency_hz, side="right")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +54,7 @@ class Coherence:
     bins; `product` [baseline, time, freq, hand, part]: sum of weight V conj(M) of the good data V of parallel hands (XX
     and YY, or RR and LL), or of all of `Hands.feeds`, and the model M of a part of the sky; `power` [baseline, time,
     freq, hand, part, part]: sum of weight conj(M_k) M_l; `data` and `count` [baseline, time, freq, hand]: sum of weight
-    |V|^2, and the number of V.
+    |V|^2, and the number of V; `bins`: where they begin and end.
     """
 
     antennas: list[int]
@@ -43,6 +64,7 @@ class Coherence:
     power: NDArray[np.complex128]
     data: NDArray[np.float64]
     count: NDArray[np.int64]
+    bins: CoherenceBins
 
     @functools.cached_property
     def floor(self) -> tuple[float, int]:
@@ -79,24 +101,6 @@ class Coherence:
         result[p, q] += values  # each pair is there once
         result[q, p] += np.conj(values)
         return np.moveaxis(result, (0, 1), (-2, -1))
-
-
-@dataclass(frozen=True, eq=False)
-class CoherenceBins:
-    """Where sums begin and end: edges in time (MJD, seconds), and in frequency (Hz; None: each channel by itself)."""
-
-    time_edges_s: NDArray[np.float64]
-    frequency_edges_hz: NDArray[np.float64] | None
-
-    def times(self, time_s: NDArray[np.float64]) -> NDArray[np.intp]:
-        """[time] the bin of each time (MJD, seconds)."""
-        return np.searchsorted(self.time_edges_s[1:-1], time_s, side="right")
-
-    def frequencies(self, frequency_hz: NDArray[np.float64]) -> NDArray[np.intp]:
-        """[channel] the bin of each channel."""
-        if self.frequency_edges_hz is None:
-            return np.arange(len(frequency_hz))
-        return np.searchsorted(self.frequency_edges_hz[1:-1], frequency_hz, side="right")
 
 
 #: [time, channel, 2, 2] of a baseline at these times and frequencies.
@@ -167,7 +171,7 @@ class CoherenceReader:
         frequency, *joined = sums.joined()
         index = {antenna: i for i, antenna in enumerate(self._group.antennas)}
         baselines = np.array([[index[p], index[q]] for p, q in self._pairs], dtype=np.intp).reshape(-1, 2)
-        return Coherence(list(self._group.antennas), baselines, frequency, *joined)
+        return Coherence(list(self._group.antennas), baselines, frequency, *joined, bins)
 
 
 class _Hands:

@@ -36,7 +36,7 @@ _EXPLAINED = 0.97  # of phases of an antenna: where less is, an interval is far 
 
 
 def chain_phases(
-    intervals: IntervalSearch, terms: Sequence[Term], sums: Coherence, bins
+    intervals: IntervalSearch, terms: Sequence[Term], sums: Coherence
 ) -> dict[str, NDArray[np.float64]] | None:
     """{name: [element, time, freq, antenna]} phases (rad) of gains and phases, delays (s) and TEC; 0 for elements that
     are not on the diagonal.
@@ -56,7 +56,7 @@ def chain_phases(
     strength = np.zeros(free.shape)
     for end in sums.baselines.T:
         np.add.at(strength, end, np.maximum(agree, 0.0))
-    own = [ChainUnknowns.of(term, intervals, sums, bins) for term in terms]
+    own = [ChainUnknowns.of(term, intervals, sums) for term in terms]
     found = dict(zip(own, _found(own, strength * free), strict=True))
     of_feeds, apart = _difference(sums, free), [one for one in own if len(one.place) == 2]
     if of_feeds is not None and apart:

@@ -25,10 +25,10 @@ class ChainUnknowns:
     place: tuple[int, ...]
 
     @classmethod
-    def of(cls, term: Term, intervals: IntervalSearch, sums: Coherence, bins) -> ChainUnknowns:
-        at_time, at_frequency = intervals.cells(term, bins, sums)
+    def of(cls, term: Term, intervals: IntervalSearch, sums: Coherence) -> ChainUnknowns:
+        at_time, at_frequency = intervals.cells(term, sums)
         place = tuple(k for k, name in enumerate(term.elements) if name not in ("01", "10"))
-        shape = (len(place), *intervals.intervals_of(term, bins.chunk))
+        shape = (len(place), *intervals.intervals_of(term, sums.bins.chunk))
         feed = np.arange(2) if len(place) == 2 else np.zeros(2, np.intp)
         cells = (feed * shape[1] + at_time[:, None, None]) * shape[2] + at_frequency[:, None]
         searched = term.kind.name in SEARCHED

@@ -15,15 +15,15 @@ _SIGNAL = 20  # power of a sum of visibilities, over that of noise; the highest 
 _POLARISED = 1e-9  # of the power of a model: less in its crossed hands is rounding
 
 
-def difference_of_feeds(intervals: IntervalSearch, term, sums, turned, bins, *, any_phase: bool) -> NDArray[np.float64]:
+def difference_of_feeds(intervals: IntervalSearch, term, sums, turned, *, any_phase: bool) -> NDArray[np.float64]:
     """[time, freq], as `term`: what feed 0 of all antennas has besides, relative to feed 1, as a polarised sky
     tells; 0 where crossed hands have no signal.
 
     `sums`: of all hands; `turned` [antenna, time, freq, feed]: phasors of what is known already.
     """
-    cells = intervals.cells(term, bins, sums)
+    cells = intervals.cells(term, sums)
     seen = of_first_against_second(sums, turned)
-    found = np.zeros(intervals.intervals_of(term, bins.chunk))
+    found = np.zeros(intervals.intervals_of(term, sums.bins.chunk))
     rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
     for t, f in np.ndindex(found.shape):
         own = seen[:, :, cells[0] == t][..., cells[1] == f]
@@ -37,13 +37,13 @@ def difference_of_feeds(intervals: IntervalSearch, term, sums, turned, bins, *, 
 
 
 def differences_of_feeds(
-    intervals: IntervalSearch, term, sums, parts: Sequence[str], values: Mapping[str, NDArray[np.float64]], bins
+    intervals: IntervalSearch, term, sums, parts: Sequence[str], values: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, NDArray[np.float64]]:
     """{direction: as of `difference_of_feeds`}, as far as models of directions are polarised. `parts`: the direction of
     each part of the sums; `values` {direction: what is known of the term}."""
-    cells, shape = intervals.cells(term, bins, sums), intervals.intervals_of(term, bins.chunk)
+    cells, shape = intervals.cells(term, sums), intervals.intervals_of(term, sums.bins.chunk)
     rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
-    phasors = {name: intervals.phasors(term, own, sums, bins) for name, own in values.items()}
+    phasors = {name: intervals.phasors(term, own, sums) for name, own in values.items()}
     found = {name: np.zeros(shape) for name in values}
     for at, spectra in common_spectra(sums, parts, phasors, cells, shape):
         h = rate[cells[1] == at[1]]

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from ..data.coherence import Coherence
 from ..terms.terms import Term
 from .chain_phases import chain_phases, gains_of_phases
-from .chunk_bins import ChunkBins
 from .diagonal_gains import on_hands
 from .gains_of_bins import with_amplitudes
 from .interval_search import IntervalSearch
@@ -49,17 +48,12 @@ class GainsAroundRotation:
     rotation: Term
     outside: Sequence[Term]
     sums: Coherence
-    bins: ChunkBins
     origins: int
-
-    @property
-    def _where(self) -> tuple:
-        return self.sums, self.bins
 
     def run(self) -> dict[str, NDArray]:
         """{name of a term: values [element, time, freq, antenna]}, complex ones of gains. Of an unpolarised sky angles
         are relative to the reference. Empty where bins tell no gains."""
-        angle = search_rotation_inside_gains(self.intervals, self.rotation, *self._where)
+        angle = search_rotation_inside_gains(self.intervals, self.rotation, self.sums)
         found = self._best([angle, -angle], polarised=False)
         for number in range(_PASSES):
             if found is None:
@@ -67,8 +61,8 @@ class GainsAroundRotation:
             hands = circular_hands_inside(self.sums, found.gains)
             # Gains follow half a turn of an angle: at first both feeds of an antenna may have any phase besides.
             how = {"any_phase": number < _PASSES - 1, "origins": self.origins}
-            angle = self.intervals.search_rotation(self.rotation, self.sums, hands, self.bins, **how)
-            commons = common_inside_gains(self.intervals, self.rotation, angle, found.gains, *self._where)
+            angle = self.intervals.search_rotation(self.rotation, self.sums, hands, **how)
+            commons = common_inside_gains(self.intervals, self.rotation, angle, found.gains, self.sums)
             found = self._best([sign * angle + common[..., None] for sign, common in commons])
         found = None if found is None else self._turned(found)
         return {} if found is None else self._values(found)
@@ -79,12 +73,12 @@ class GainsAroundRotation:
 
     def _gains(self, angle: NDArray[np.float64], *, polarised: bool = True) -> _Found | None:
         """Of known angles."""
-        turned = self.intervals.phasors(self.rotation, angle, *self._where)[..., 0]
+        turned = self.intervals.phasors(self.rotation, angle, self.sums)[..., 0]
         told = with_turned_model(self.sums, turned, polarised=polarised)
-        chain = chain_phases(self.intervals, self.outside, told, self.bins)
+        chain = chain_phases(self.intervals, self.outside, told)
         if chain is None:
             return None
-        gains = math.prod(self.intervals.phasors(term, chain[term.name], *self._where) for term in self.outside)
+        gains = math.prod(self.intervals.phasors(term, chain[term.name], self.sums) for term in self.outside)
         cells = [self._cells(term) for term in self.outside if "amplitude" in term.kind.quantities]
         if cells:
             gains = with_amplitudes(told, gains, cells)
@@ -95,7 +89,7 @@ class GainsAroundRotation:
         return _Found(angle, chain, gains, 2 * scale * agree - scale**2 * power)
 
     def _cells(self, term: Term) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        return self.intervals.cells(term, self.bins, self.sums)
+        return self.intervals.cells(term, self.sums)
 
     def _turned(self, found: _Found) -> _Found:
         """With all antennas turned further in some intervals, by half a turn in the middle of the band, if that fits

@@ -14,7 +14,6 @@ from ..plan.planning import GroupPlan
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term
-from .chunk_bins import ChunkBins
 from .diagonal_gains import on_baselines
 from .fringe import fringe_fit, phase_rate
 from .fringe_joint import with_best_pairs
@@ -35,22 +34,22 @@ class IntervalSearch:
     any_phase: bool
     reference: int = 0
 
-    def cells(self, term: Term, bins: ChunkBins, sums: Coherence) -> tuple[NDArray, NDArray]:
+    def cells(self, term: Term, sums: Coherence) -> tuple[NDArray, NDArray]:
         """([time], [freq]) the solution interval of a term that each bin is in, along both axes."""
-        centre = 0.5 * (bins.time_edges_s[:-1] + bins.time_edges_s[1:])
-        edges = bins.chunk.times[term.name].edges, self.plan.frequencies[term.name].edges
+        centre = 0.5 * (sums.bins.time_edges_s[:-1] + sums.bins.time_edges_s[1:])
+        edges = sums.bins.chunk.times[term.name].edges, self.plan.frequencies[term.name].edges
         return tuple(
             np.searchsorted(e[1:-1], x, side="right") for e, x in zip(edges, (centre, sums.frequency_hz), strict=True)
         )
 
-    def search(self, term, sums, product, bins, *, any_phase: bool, origins: int = 1) -> NDArray[np.float64]:
+    def search(self, term, sums, product, *, any_phase: bool, origins: int = 1) -> NDArray[np.float64]:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model; of a rotation
         as `search_rotation`."""
         how = {"any_phase": any_phase, "origins": origins}
         if term.kind.name in ROTATIONS:
-            return self.search_rotation(term, sums, product, bins, **how)
-        at_time, at_frequency = self.cells(term, bins, sums)
-        shape = (*self.intervals_of(term, bins.chunk), len(sums.antennas))
+            return self.search_rotation(term, sums, product, **how)
+        at_time, at_frequency = self.cells(term, sums)
+        shape = (*self.intervals_of(term, sums.bins.chunk), len(sums.antennas))
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]  # [time, freq, antenna, antenna]
         if term.elements == ("",):
             # Feeds that may have any phase each are like times that may.
@@ -62,14 +61,14 @@ class IntervalSearch:
             return self.phases(feeds, cells, shape)
         return self.fringes(feeds, phase_rate(term.kind.quantities[0], sums.frequency_hz), cells, shape, **how)
 
-    def search_rotation(self, term, sums, product, bins, *, any_phase: bool, origins: int) -> NDArray:
+    def search_rotation(self, term, sums, product, *, any_phase: bool, origins: int) -> NDArray:
         """[1, time, freq, antenna] angles (rad) or rotation measures (rad/m^2) of a rotation of linear feeds, relative
         to the reference, by the hands of circular ones. `product` [baseline, time, freq, feed]: of RR and LL.
         `any_phase`: what turns both feeds alike may do so as it likes; then twice the angle is found, by which R is
         turned against L.
         """
-        cells = self.cells(term, bins, sums)
-        shape = (*self.intervals_of(term, bins.chunk), len(sums.antennas))
+        cells = self.cells(term, sums)
+        shape = (*self.intervals_of(term, sums.bins.chunk), len(sums.antennas))
         right, left = (sums.matrix(product[..., feed]) for feed in (0, 1))
         matrix = [(right * np.conj(left) if any_phase else right + np.conj(left))[None]]
         times = 2 if any_phase else 1
@@ -110,7 +109,7 @@ class IntervalSearch:
         phases = best_phases(np.stack([sums.matrix(product[..., feed]) for feed in (0, 1)]), self.reference)
         return np.moveaxis(phases, (3, 0), (0, 3))
 
-    def search_pair(self, pair: Sequence[Term], sums, product, bins) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def search_pair(self, pair: Sequence[Term], sums, product) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Values, as of `search`, of the delay and the TEC for which the data agree best with the model.
 
         Both are found on each interval that they share. Delays that are the median of these tell the TEC, which tell
@@ -120,12 +119,12 @@ class IntervalSearch:
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]
         matrices = np.stack(feeds if len(delay.elements) == 2 else [sum(feeds)])
         rates = np.stack([phase_rate(term.kind.quantities[0], sums.frequency_hz) for term in pair])
-        tiles = [self.cells(term, bins, sums) for term in pair]
+        tiles = [self.cells(term, sums) for term in pair]
         delays = delays_beside_tec(matrices, rates, *tiles, self.reference, any_phase=self.any_phase)
 
         def searched(term, known, values):
-            turned = on_baselines(np.conj(self.phasors(known, values, sums, bins)), sums)
-            return self.search(term, sums, product * turned, bins, any_phase=self.any_phase)
+            turned = on_baselines(np.conj(self.phasors(known, values, sums)), sums)
+            return self.search(term, sums, product * turned, any_phase=self.any_phase)
 
         delays = searched(delay, tec, searched(tec, delay, delays))
         tecs = searched(tec, delay, delays)
@@ -136,14 +135,14 @@ class IntervalSearch:
         of_delays, of_tec = with_best_pairs(matrices, rates, (tiles[0][0], tiles[1][0]), values, self.reference)
         return of_delays[:, :, None], of_tec[None, :, None]
 
-    def on_bins(self, term: Term, values: NDArray, sums: Coherence, bins: ChunkBins) -> NDArray:
+    def on_bins(self, term: Term, values: NDArray, sums: Coherence) -> NDArray:
         """[antenna, time, freq, element] of the bins, from values [element, time, freq, antenna] of intervals."""
-        at_time, at_frequency = self.cells(term, bins, sums)
+        at_time, at_frequency = self.cells(term, sums)
         return np.moveaxis(values[:, at_time][:, :, at_frequency], (3, 0), (0, 3))
 
-    def phasors(self, term: Term, values, sums: Coherence, bins) -> NDArray[np.complex128]:
+    def phasors(self, term: Term, values, sums: Coherence) -> NDArray[np.complex128]:
         """[antenna, time, freq, feed] of the bins."""
-        phase = self.on_bins(term, values, sums, bins) * self.rate(term, sums)[:, None]
+        phase = self.on_bins(term, values, sums) * self.rate(term, sums)[:, None]
         on_diagonal = [k for k, name in enumerate(term.elements) if name not in ("01", "10")]
         phase = phase[..., on_diagonal]
         if term.kind.name in ROTATIONS:  # of R and L

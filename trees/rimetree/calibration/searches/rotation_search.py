@@ -20,11 +20,11 @@ from .rotations_inside_gains import (
 )
 
 
-def search_rotation_inside_gains(intervals: IntervalSearch, term, sums, bins) -> NDArray[np.float64]:
+def search_rotation_inside_gains(intervals: IntervalSearch, term, sums) -> NDArray[np.float64]:
     """As `IntervalSearch.search_rotation`, where gains of each feed stand outside, of a sky of little polarisation; but
     for the sign of all. `sums`: of `Hands.INTENSITY`."""
-    at_time, at_frequency = intervals.cells(term, bins, sums)
-    n_time, n_freq = intervals.intervals_of(term, bins.chunk)
+    at_time, at_frequency = intervals.cells(term, sums)
+    n_time, n_freq = intervals.intervals_of(term, sums.bins.chunk)
     found = np.zeros((1, n_time, n_freq, len(sums.antennas)))
     if term.kind.name == "rotation":
         cells = at_time[:, None] * n_freq + at_frequency
@@ -44,7 +44,7 @@ def search_rotation_inside_gains(intervals: IntervalSearch, term, sums, bins) ->
 
 
 def common_inside_gains(
-    intervals: IntervalSearch, term, values, gains, sums, bins
+    intervals: IntervalSearch, term, values, gains, sums
 ) -> list[tuple[float, NDArray[np.float64]]]:
     """[(sign of all values, [time, freq] what all antennas are turned by besides)], as a polarised sky tells, for
     either sign; that which circular polarisation and the size of the linear one speak for is the first.
@@ -52,10 +52,10 @@ def common_inside_gains(
     `values`: as of `search_rotation_inside_gains`; `gains` [antenna, time, freq, feed]: what stands outside, of the
     bins. With the other sign gains of feed 1 are the negative of these.
     """
-    cells = intervals.cells(term, bins, sums)
-    turned = intervals.phasors(term, values, sums, bins)[..., 0]
+    cells = intervals.cells(term, sums)
+    turned = intervals.phasors(term, values, sums)[..., 0]
     linear, circular = polarisations(sums, turned, gains)
-    shape, rate = intervals.intervals_of(term, bins.chunk), intervals.rate(term, sums)
+    shape, rate = intervals.intervals_of(term, sums.bins.chunk), intervals.rate(term, sums)
     found = []
     for sign in (1.0, -1.0):
         spectrum, score, common = linear[sign].sum(axis=0), sign * circular, np.zeros(shape)
@@ -67,33 +67,33 @@ def common_inside_gains(
     return [(sign, common) for _, sign, common in sorted(found, key=lambda one: -one[0])]
 
 
-def common_rotation(intervals: IntervalSearch, term, sums, relative, bins) -> NDArray[np.float64]:
+def common_rotation(intervals: IntervalSearch, term, sums, relative) -> NDArray[np.float64]:
     """[time, freq], rad or rad/m^2: what all antennas are turned by together, as a polarised sky tells; else 0.
 
     `sums`: of all hands of circular feeds; `relative`: values as of `IntervalSearch.search_rotation`. RL over RR turns
     by twice the angle of the second antenna, over LL by that of the first, whatever turns both feeds alike.
     """
-    cells = intervals.cells(term, bins, sums)
-    turned = np.conj(intervals.phasors(term, relative, sums, bins)[..., 0]) ** 2
+    cells = intervals.cells(term, sums)
+    turned = np.conj(intervals.phasors(term, relative, sums)[..., 0]) ** 2
     first, second = (turned[end] for end in sums.baselines.T)
     rr, ll, rl, lr = np.moveaxis(sums.product[..., 0], -1, 0)
     of_second, of_first = rl * np.conj(rr) + np.conj(lr) * ll, rl * np.conj(ll) + np.conj(lr) * rr
     spectrum = (of_second * second + of_first * first).sum(axis=0)
-    found = np.zeros(intervals.intervals_of(term, bins.chunk))
+    found = np.zeros(intervals.intervals_of(term, sums.bins.chunk))
     for t, f in np.ndindex(found.shape):
         own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
         found[t, f] = _half_turned(term, own, sums.frequency_hz[cells[1] == f])
     return found
 
 
-def common_rotations(intervals: IntervalSearch, term, sums, parts: Sequence[str], relative, bins) -> dict[str, NDArray]:
+def common_rotations(intervals: IntervalSearch, term, sums, parts: Sequence[str], relative) -> dict[str, NDArray]:
     """{direction: as of `common_rotation`} of several, as far as their models are polarised; `parts`: the direction
     of each part of the sums; `relative` {direction: values}.
 
     What each multiplies its RL by, and divides its LR by, follows from all of them together (`common_spectra`).
     """
-    cells, shape = intervals.cells(term, bins, sums), intervals.intervals_of(term, bins.chunk)
-    phasors = {name: intervals.phasors(term, own, sums, bins) for name, own in relative.items()}
+    cells, shape = intervals.cells(term, sums), intervals.intervals_of(term, sums.bins.chunk)
+    phasors = {name: intervals.phasors(term, own, sums) for name, own in relative.items()}
     found = {name: np.zeros(shape) for name in relative}
     for at, spectra in common_spectra(sums, parts, phasors, cells, shape):
         for name, (spectrum, _) in spectra.items():

@@ -26,18 +26,18 @@ _ALIKE = 0.3  # of crossed hands of baselines, what these have in common
 
 
 def search_rotation_outside_gains(
-    intervals: IntervalSearch, term, sums: Coherence, bins, *, origins: int
+    intervals: IntervalSearch, term, sums: Coherence, *, origins: int
 ) -> NDArray[np.float64]:
     """As `IntervalSearch.search_rotation`, and what the reference is turned by, if gains tell it.
     `sums`: of `Hands.INTENSITY`."""
     hands = between(np.broadcast_to(FROM_LINEAR, (len(sums.antennas), 1, 1, 2, 2)), sums)
     parallel = np.stack([hands[..., 0, 0], hands[..., 1, 1]], axis=-1)
-    found = intervals.search_rotation(term, sums, parallel, bins, any_phase=True, origins=origins)
-    turned = np.conj(intervals.phasors(term, found, sums, bins)[..., 0]) ** 2
+    found = intervals.search_rotation(term, sums, parallel, any_phase=True, origins=origins)
+    turned = np.conj(intervals.phasors(term, found, sums)[..., 0]) ** 2
     p, q = sums.baselines.T
     crossed = hands[..., 0, 1] * np.conj(hands[..., 1, 0]) * turned[p] * turned[q]
     spectrum = crossed.sum(axis=0)
-    cells = intervals.cells(term, bins, sums)
+    cells = intervals.cells(term, sums)
     for t, f in np.ndindex(found.shape[1:3]):
         own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
         if not np.abs(own).sum() > _ALIKE * np.abs(crossed[:, cells[0] == t][:, :, cells[1] == f]).sum():
@@ -50,10 +50,10 @@ def search_rotation_outside_gains(
     return found
 
 
-def without_rotation(intervals: IntervalSearch, term, values, sums: Coherence, bins) -> Coherence:
+def without_rotation(intervals: IntervalSearch, term, values, sums: Coherence) -> Coherence:
     """Sums of all hands, of data turned back by known angles, with the model of the hand. `sums`: of
     `Hands.INTENSITY`."""
-    phasor = intervals.phasors(term, values, sums, bins)[..., 0]
+    phasor = intervals.phasors(term, values, sums)[..., 0]
     back = np.moveaxis(np.array([[phasor.real, phasor.imag], [-phasor.imag, phasor.real]]), (0, 1), (-2, -1))
     seen, model = between(back, sums), matrices_of(sums.power[..., 0, 1])
     power = sums.power[..., :1, :1]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ms import OpenSet, Tiles
-from ..data.coherence import Coherence, CoherenceReader, Factors
+from ..data.coherence import Coherence, CoherenceBins, CoherenceReader, Factors
 from ..data.hands import Hands
 from ..model.held import Held
 from ..model.model_trees import SkyPart
@@ -17,7 +17,6 @@ from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
 from ..terms.grid import Chunk
 from ..terms.terms import Term
-from .chunk_bins import ChunkBins
 from .diagonal_gains import diagonals, on_hands
 from .interval_search import ALONG_FREQUENCY, IntervalSearch
 from .smoothing import smooth_sums
@@ -58,21 +57,21 @@ class SearchSums:
         options: CalibrationOptions,
         *,
         hands: Hands = Hands.PARALLEL,
-    ) -> tuple[Coherence | None, ChunkBins]:
-        """What data and model have in common, for the terms, and in which bins; None where that is too much. `apart`:
-        each part of the model by itself; `hands`: as of `CoherenceReader`."""
+    ) -> Coherence | None:
+        """What data and model have in common, for the terms; None where that is too much. `apart`: each part of the
+        model by itself; `hands`: as of `CoherenceReader`."""
         bins = self._bins(chunk, terms)
         channels = self._plan.n_channel if bins.frequency_edges_hz is None else len(bins.frequency_edges_hz) - 1
         n_part = (len(self.parts) if apart else 1) * hands.models
         n_bins = (len(bins.time_edges_s) - 1) * channels
         n_bytes = 16 * len(hands.feeds) * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
         if n_bytes > _MOST_BYTES and (apart or hands is Hands.INTENSITY):
-            return None, bins
+            return None
         few = reference if n_bytes > _MOST_BYTES else None
         sums = self._reader(few, apart, hands, options).read(bins, self.tiles)
         if self._tree.smooth_hz > 0 and bins.frequency_edges_hz is not None:  # as the fit itself
             sums = smooth_sums(sums, self._tree.smooth_hz)
-        return sums, bins
+        return sums
 
     def _reader(self, reference: int | None, apart: bool, hands: Hands, options: CalibrationOptions) -> CoherenceReader:
         key = (reference, apart, hands)
@@ -93,7 +92,7 @@ class SearchSums:
             )
         return self._readers[key]
 
-    def _bins(self, chunk: Chunk, terms: Sequence[Term]) -> ChunkBins:
+    def _bins(self, chunk: Chunk, terms: Sequence[Term]) -> CoherenceBins:
         times = [chunk.times[term.name].edges for term in terms] or [next(iter(chunk.times.values())).edges[[0, -1]]]
         margin = self._plan.margin_s
         edges = np.unique(np.concatenate(times))
@@ -101,11 +100,11 @@ class SearchSums:
             [[min(edges[0], chunk.slot_s[0] - margin)], edges[1:-1], [max(edges[-1], chunk.slot_s[-1] + margin)]]
         )
         if any(term.kind.name in ALONG_FREQUENCY for term in terms):
-            return ChunkBins(edges, None, chunk)
+            return CoherenceBins(chunk, edges, None)
         axes = [self._plan.frequencies[term.name].edges for term in terms] or [
             next(iter(self._plan.frequencies.values())).edges[[0, -1]]
         ]
-        return ChunkBins(edges, np.unique(np.concatenate(axes)), chunk)
+        return CoherenceBins(chunk, edges, np.unique(np.concatenate(axes)))
 
 
 def inside(
@@ -113,13 +112,12 @@ def inside(
     tree: SolveTree,
     terms: Sequence[Term],
     intervals: IntervalSearch,
-    bins: ChunkBins,
     known: Mapping[str, NDArray[np.float64]],
 ) -> Coherence:
     """Sums without what terms of the whole sky do; `known`: values [time, freq] of their Parms."""
     gains = np.ones((len(sums.antennas), *sums.product.shape[1:3], 2), complex)
     for term in terms:
-        cells = intervals.cells(term, bins, sums)
+        cells = intervals.cells(term, sums)
         gains = gains * diagonals(tree.parameters, term, None, known, sums, cells)
     around = on_hands(gains, sums)[..., None]
     # As data divided by what stands around, with the weights that they then have.

@@ -81,10 +81,10 @@ class SearchAgain:
     def _together(self, around, known, found: StartingValues) -> Mapping[str, NDArray]:
         """Values of all directions, searched for at once from those that are `known`; none where that is too much."""
         where = self.one.chunk, [self.term], self.one.reference, self.one.options
-        inside = self.one.search.sums_inside(*where, around)
-        if inside is None:
+        sums = self.one.search.sums_inside(*where, around)
+        if sums is None:
             return {}
-        joint = self.one.search.together_inside(inside[0].of_parallel_hands(), *inside[1:], found.absent, known)
+        joint = self.one.search.together_inside(sums.of_parallel_hands(), found.absent, known)
         return {} if joint is None or set(joint.absent) != set(found.absent) else joint.values
 
     def _values(self, known: SolvedDirections, values: Mapping[str, NDArray]) -> dict[str, NDArray]:

@@ -55,11 +55,11 @@ class SolvedDirections:
         tables = {name: tables_of(parm) for name, parm in solved.parms.items()}
         terms = [term for term in one.terms if term.per is not None]
         known = {name: table["value"] for name, table in tables.items()}
-        inside = one.search.sums_inside(one.chunk, terms, one.reference, one.options, known)
-        if inside is None:
+        sums = one.search.sums_inside(one.chunk, terms, one.reference, one.options, known)
+        if sums is None:
             return None
-        sums, bins = inside[0].of_parallel_hands(), inside[1]
-        cells = {term.name: one.search.intervals.cells(term, bins, sums) for term in terms}
+        sums = sums.of_parallel_hands()
+        cells = {term.name: one.search.intervals.cells(term, sums) for term in terms}
         own = [term for term in terms if term.per == per]
         return cls(one.tree, own, sums, cells, [part.directions[per] for part in one.search.parts], tables)
 

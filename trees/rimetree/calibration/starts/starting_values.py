@@ -26,7 +26,6 @@ from ..model.model_trees import SkyPart
 from ..model.models import Model
 from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
-from ..searches.chunk_bins import ChunkBins
 from ..searches.diagonal_gains import on_baselines
 from ..searches.feed_differences import differences_of_feeds
 from ..searches.gains_of_bins import floor_of_gains
@@ -159,7 +158,7 @@ class StartingSearch:
         if self._in_doubt or self._several or too_much:
             # Rotations that are searched for with terms of both feeds alike are gains of circular hands.
             apart = bool(self._each) or not self._whole.by_circular_hands
-            sums, _ = self._read(chunk, self._terms, apart, reference, options)
+            sums = self._read(chunk, self._terms, apart, reference, options)
             floor = (math.nan, 0) if sums is None else self._floor(sums.of_parallel_hands())
             begin = replace(begin, lowest=False, floor=floor[0], floor_freedom=floor[1])
         if self._tree.gains_of and not self.in_two_steps and self._joint_possible(chunk, without):
@@ -195,7 +194,7 @@ class StartingSearch:
         """Where a fit of gains of directions began, if that explains the data; or else where the search for all terms
         together ends."""
         solved = begin.solved
-        sums = None if solved is None else self._read(chunk, self._terms, True, reference, options)[0]
+        sums = None if solved is None else self._read(chunk, self._terms, True, reference, options)
         if sums is None:
             return begin
         sums = sums.of_parallel_hands()
@@ -210,13 +209,13 @@ class StartingSearch:
         """Of terms of the whole sky and of directions at once; None where that is too much."""
         if not self._joint_possible(chunk, without):
             return None
-        sums, bins = self._read(chunk, self._terms, True, reference, options)
-        every, sums = sums, None if sums is None else sums.of_parallel_hands()
+        every = self._read(chunk, self._terms, True, reference, options)
+        sums = None if every is None else every.of_parallel_hands()
         known, shapes = {}, self._shapes(chunk)
         for one in self._tree.parameters:
             if one.node in self.known and one.term in shapes and not self._each:
                 known[one.node] = np.broadcast_to(self.known[one.node], shapes[one.term])
-        joint = None if sums is None else self._jointly_found(self._joint, sums, bins, without, known)
+        joint = None if sums is None else self._jointly_found(self._joint, sums, without, known)
         if joint is None:
             return None
         lowest = not (joint.found_once or self._in_doubt)  # parallel hands do not tell all that is in doubt
@@ -224,20 +223,20 @@ class StartingSearch:
             return StartingValues(joint.values, joint.scale, joint.absent, joint.scales, *sums.floor, None, lowest)
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         known = {name: value for name, value in joint.values.items() if name in whole}
-        within = inside(every, self._tree, self._around, self._intervals, bins, known)
-        found = self._of_directions(within, bins, without, joint)
+        within = inside(every, self._tree, self._around, self._intervals, known)
+        found = self._of_directions(within, without, joint)
         values, scale = {**joint.values, **found.values}, found.scale if self._scaled else None
         return replace(found, values=values, scale=scale, lowest=lowest)
 
-    def together_inside(self, sums: Coherence, bins: ChunkBins, without, known) -> JointStart | None:
+    def together_inside(self, sums: Coherence, without, known) -> JointStart | None:
         """All directions at once, on sums inside terms of the whole sky; `known`: from where that is begun."""
-        if not (self._joint_inside.possible and self._joint_inside.few(self._shapes(bins.chunk), without)):
+        if not (self._joint_inside.possible and self._joint_inside.few(self._shapes(sums.bins.chunk), without)):
             return None
-        return self._jointly_found(self._joint_inside, sums, bins, without, known)
+        return self._jointly_found(self._joint_inside, sums, without, known)
 
-    def _jointly_found(self, joint: JointStarts, sums: Coherence, bins: ChunkBins, without, known):
-        cells = {term.name: self._intervals.cells(term, bins, sums) for term in joint.terms}
-        shapes = {name: shape for name, shape in self._shapes(bins.chunk).items() if name in cells}
+    def _jointly_found(self, joint: JointStarts, sums: Coherence, without, known):
+        cells = {term.name: self._intervals.cells(term, sums) for term in joint.terms}
+        shapes = {name: shape for name, shape in self._shapes(sums.bins.chunk).items() if name in cells}
         reference = sums.antennas[self._intervals.reference]
         return joint.find(sums, cells, shapes, reference, without, known)
 
@@ -254,10 +253,10 @@ class StartingSearch:
         apart = bool(self._each) and not self.in_two_steps
         each = self._terms if apart and self._joint_possible(chunk, without) else self._each  # as all are searched for
         terms = each if apart else self._whole.steady
-        sums, bins = self._read(chunk, terms, apart, reference, options)
+        sums = self._read(chunk, terms, apart, reference, options)
         if sums is None:
             return StartingValues({})
-        return self._of_directions(sums, bins, without) if apart else self._of_whole_sky(sums, bins)
+        return self._of_directions(sums, without) if apart else self._of_whole_sky(sums)
 
     def run_directions(
         self,
@@ -271,7 +270,7 @@ class StartingSearch:
         found = self.sums_inside(chunk, self._each, reference, options, known)
         if found is None:
             return StartingValues({})
-        return self._of_directions(*found, without)
+        return self._of_directions(found, without)
 
     def sums_inside(
         self,
@@ -280,29 +279,27 @@ class StartingSearch:
         reference: int,
         options: CalibrationOptions,
         known: Mapping[str, NDArray],
-    ) -> tuple[Coherence, ChunkBins] | None:
+    ) -> Coherence | None:
         """The sums of each part of the sky, for terms of directions, without what terms of the whole sky do; None where
         that is too much."""
-        sums, bins = self._read(chunk, [*terms, *self._around], True, reference, options)
-        if sums is None:
-            return None
-        return inside(sums, self._tree, self._around, self._intervals, bins, known), bins
+        sums = self._read(chunk, [*terms, *self._around], True, reference, options)
+        return None if sums is None else inside(sums, self._tree, self._around, self._intervals, known)
 
     def _read(
         self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions
-    ) -> tuple[Coherence | None, ChunkBins]:
+    ) -> Coherence | None:
         self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
         if not apart:
             return self._sums.read(chunk, terms, apart, reference, options, hands=self._whole.hands)
         if self._crossed:
             found = self._sums.read(chunk, terms, apart, reference, options, hands=Hands.ALL)
-            if found[0] is not None:
+            if found is not None:
                 return found
         hands = Hands.CIRCULAR if self._circular else Hands.PARALLEL
         return self._sums.read(chunk, terms, apart, reference, options, hands=hands)
 
-    def _of_whole_sky(self, sums: Coherence, bins: ChunkBins) -> StartingValues:
-        found, product = self._whole.run(self._intervals, sums, bins)
+    def _of_whole_sky(self, sums: Coherence) -> StartingValues:
+        found, product = self._whole.run(self._intervals, sums)
         values: dict[str, NDArray[np.float64]] = {}
         for term in self._whole.terms:
             if term.name in found:
@@ -316,7 +313,6 @@ class StartingSearch:
     def _of_directions(
         self,
         sums: Coherence,
-        bins: ChunkBins,
         without: Collection[str],
         joint: JointStart | None = None,
     ) -> StartingValues:
@@ -331,24 +327,24 @@ class StartingSearch:
         found = SeveralDirections(sums, [part.directions[term.per] for part in self._parts], free, without)
 
         def search(product):
-            return self._intervals.search(term, sums, product, bins, any_phase=False)
+            return self._intervals.search(term, sums, product, any_phase=False)
 
         def phasors(values):
-            return on_baselines(self._intervals.phasors(term, values, sums, bins), sums)
+            return on_baselines(self._intervals.phasors(term, values, sums), sums)
 
         if joint is not None:
-            found.take(self._jointly(term, bins.chunk, sums, joint), search, phasors, joint.scales)
+            found.take(self._jointly(term, sums, joint), search, phasors, joint.scales)
         else:
-            joint = self._searched(found, term, sums, bins, search, phasors)
+            joint = self._searched(found, term, sums, search, phasors)
         found.leave_noise(list(self._tree.presence), search, phasors)
         parts = [part.directions[term.per] for part in self._parts]
         there = {name: own for name, own in found.values.items() if name not in found.absent}
         if self._circular:
-            for name, own in common_rotations(self._intervals, term, of_hands, parts, there, bins).items():
+            for name, own in common_rotations(self._intervals, term, of_hands, parts, there).items():
                 found.values[name] = found.values[name] + own[..., None]
         elif self._crossed and of_hands.product.shape[3] == 4:
             there = {name: own for name, own in there.items() if name in self._crossed}
-            for name, own in differences_of_feeds(self._intervals, term, of_hands, parts, there, bins).items():
+            for name, own in differences_of_feeds(self._intervals, term, of_hands, parts, there).items():
                 found.values[name] = found.values[name] - np.stack([np.zeros_like(own), own])[..., None]
         values: dict[str, NDArray[np.float64]] = {}
         for name, own in found.values.items():
@@ -359,33 +355,32 @@ class StartingSearch:
         lowest = None if joint is None else not joint.found_once
         return StartingValues(values, found.scale if self._scaled else None, absent, share, *sums.floor, None, lowest)
 
-    def _searched(self, found: SeveralDirections, term: Term, sums, bins, search, phasors) -> JointStart | None:
+    def _searched(self, found: SeveralDirections, term: Term, sums, search, phasors) -> JointStart | None:
         """What the search for all directions together has led to, where that was made."""
         of_bins = (lambda x: self._intervals.free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
         found.run(search, phasors, of_bins if term.kind.name in ALONG_FREQUENCY else None)
         if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
             parts = [part.directions[term.per] for part in self._parts]
-            cells = self._intervals.cells(term, bins, sums)
+            cells = self._intervals.cells(term, sums)
             found.take(better_phases(sums, cells, parts, found, self._intervals.reference), search, phasors)
         # Once: without some directions there is less freedom, and the search tries that itself.
         begun = len(found.values) > 1 and not found.without
-        if not (begun and self._joint_possible(bins.chunk, found.without) and not self._around):
+        if not (begun and self._joint_possible(sums.bins.chunk, found.without) and not self._around):
             return None
         known = {}
         for name, own in found.values.items():
             known |= self._named(term, name, own)
-        joint = self._jointly_found(self._joint, sums, bins, found.without, known)
+        joint = self._jointly_found(self._joint, sums, found.without, known)
         if joint is not None and joint.good:
-            found.adopt(self._jointly(term, bins.chunk, sums, joint), joint.scales, phasors)
+            found.adopt(self._jointly(term, sums, joint), joint.scales, phasors)
         elif joint is not None:
-            found.take(self._jointly(term, bins.chunk, sums, joint), search, phasors, joint.scales)
+            found.take(self._jointly(term, sums, joint), search, phasors, joint.scales)
         return joint
 
-    def _jointly(self, term: Term, chunk: Chunk, sums: Coherence, joint: JointStart) -> dict[str, NDArray[np.float64]]:
+    def _jointly(self, term: Term, sums: Coherence, joint: JointStart) -> dict[str, NDArray[np.float64]]:
         """{direction: [element, time, freq, antenna]} of a term."""
-        return by_direction(
-            self._tree.parameters, term, joint.values, self._intervals.intervals_of(term, chunk), sums.antennas
-        )
+        shape = self._intervals.intervals_of(term, sums.bins.chunk)
+        return by_direction(self._tree.parameters, term, joint.values, shape, sums.antennas)
 
     def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
         return named(self._tree.parameters, term, direction, values, list(self._plan.group.antennas))

@@ -13,7 +13,6 @@ from ..data.coherence import Coherence
 from ..data.hands import Hands
 from ..plan.planning import GroupPlan
 from ..searches.chain_phases import chain_phases, gains_of_phases
-from ..searches.chunk_bins import ChunkBins
 from ..searches.diagonal_gains import on_baselines
 from ..searches.feed_differences import difference_of_feeds
 from ..searches.fringe import phase_rate
@@ -133,7 +132,7 @@ class WholeSkySearch:
         return bool(found and not self._outside)
 
     def run(
-        self, intervals: IntervalSearch, sums: Coherence, bins: ChunkBins
+        self, intervals: IntervalSearch, sums: Coherence
     ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.complex128]]:
         """{name of a term: values [element, time, freq, antenna]}, and the products of parallel hands [baseline, time,
         freq, feed] without what they do."""
@@ -147,39 +146,39 @@ class WholeSkySearch:
         def take(term: Term, own: NDArray[np.float64]) -> None:
             nonlocal turned
             found[term.name] = found.get(term.name, 0.0) + own
-            turned = turned * intervals.phasors(term, own, sums, bins)
+            turned = turned * intervals.phasors(term, own, sums)
 
         if self._outside:
             (term,) = self._rotation
-            search = GainsAroundRotation(intervals, term, self._outside, of_all, bins, origins=_ORIGINS)
+            search = GainsAroundRotation(intervals, term, self._outside, of_all, origins=_ORIGINS)
             return search.run(), left()
         for term in self._rotation if self._within else ():
-            found[term.name] = search_rotation_outside_gains(intervals, term, of_all, bins, origins=_ORIGINS)
-            of_all = without_rotation(intervals, term, found[term.name], of_all, bins)
+            found[term.name] = search_rotation_outside_gains(intervals, term, of_all, origins=_ORIGINS)
+            of_all = without_rotation(intervals, term, found[term.name], of_all)
             sums = of_all.of_parallel_hands()
         for term in self._rotation if not self._within else ():
-            own = intervals.search_rotation(term, sums, left(), bins, any_phase=self._besides, origins=_ORIGINS)
-            take(term, own + common_rotation(intervals, term, of_all, own, bins)[..., None])
+            own = intervals.search_rotation(term, sums, left(), any_phase=self._besides, origins=_ORIGINS)
+            take(term, own + common_rotation(intervals, term, of_all, own)[..., None])
         of_chain = None
         if self._chain:
             # A crosshand has a part in what feeds differ by.
             parallel = (self.by_circular_hands and self._rotation) or self._crosshand
             told = replace(sums, product=left()[..., None]) if parallel else of_all
-            of_chain = chain_phases(intervals, self._chain, told, bins)
+            of_chain = chain_phases(intervals, self._chain, told)
         if of_chain is not None:
             for term in self._chain:
                 take(term, of_chain[term.name])
         elif self._pair:
-            for term, own in zip(self._pair, intervals.search_pair(self._pair, sums, left(), bins), strict=True):
+            for term, own in zip(self._pair, intervals.search_pair(self._pair, sums, left()), strict=True):
                 take(term, own)
         else:
             for term in self._single:
                 how = {"any_phase": self.any_phase, "origins": _ORIGINS}
-                take(term, intervals.search(term, sums, left(), bins, **how))
+                take(term, intervals.search(term, sums, left(), **how))
         for term in self._of_feeds if of_chain is None else ():
             # Gains may have any phase in each bin.
             free = np.exp(1j * intervals.free_phases(sums, left())) if self._gains else 1.0
-            own = difference_of_feeds(intervals, term, of_all, turned * free, bins, any_phase=self._any_difference)
+            own = difference_of_feeds(intervals, term, of_all, turned * free, any_phase=self._any_difference)
             take(term, np.stack([np.zeros_like(own), -own])[..., None] * np.ones(len(sums.antennas)))
         size = math.sqrt(max(sums.power_over_model, 0.0))
         for term in self._chain if of_chain is not None else ():
