@@ -55,6 +55,11 @@ RT_HD Complex<typename X::Number> coherence(const X& x, std::ptrdiff_t s, std::p
   if (x.major)
     z = z * taper_of(profile_at(x, s, t, f), u, v, T(k.hi), x.major.at(s, t, f), x.minor.at(s, t, f),
                      x.position_angle.at(s, t, f));
+  if (x.axes[0]) {
+    const auto axis = [&](int i) { return T(x.axes[i].at(s, t, f)); };
+    const ShapeAxes<T> axes{{axis(0), axis(1), axis(2)}, {axis(3), axis(4), axis(5)}};
+    z = z * taper_of(profile_at(x, s, t, f), axes.along(u, v, w), axes.across(u, v, w), T(k.hi));
+  }
   return z;
 }
 
@@ -95,6 +100,8 @@ RT_HD bool is_fixed(const X& x, std::ptrdiff_t s, std::ptrdiff_t t, std::ptrdiff
   if (!(fixed(x.l) && fixed(x.m) && fixed(x.n) && all_fixed(x.brightness))) return false;
   if (!(fixed(x.u) && fixed(x.v) && fixed(x.w) && fixed(x.du) && fixed(x.dv) && fixed(x.dw))) return false;
   if (!(fixed(x.major) && fixed(x.minor) && fixed(x.position_angle))) return false;
+  for (const auto& axis : x.axes)
+    if (!fixed(axis)) return false;
   for (int i = 0; i < x.n_jones; ++i) {
     const auto& pair = x.jones[i];
     if (!(all_fixed(pair.p) && all_fixed(pair.q))) return false;

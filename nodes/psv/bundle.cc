@@ -22,6 +22,7 @@ SkyInput sky_input_of(const ChildLayout& layout, const LinearSum& sum, const Sky
   input.n_source = sum.n_source;
   for (auto* view : {&input.l, &input.m, &input.n, &input.major, &input.minor, &input.position_angle, &input.profile})
     skip_sources(*view, sum.first_source);
+  for (auto& view : input.axes) skip_sources(view, sum.first_source);
   for (auto& view : input.brightness) skip_sources(view, sum.first_source);
   return input;
 }

@@ -55,14 +55,14 @@ struct AlikeSources {
 template <class T>
 struct Sky {
   std::size_t n_source = 0, n_point = 0;
-  std::vector<double> l, m, n_high, n_low;                         ///< [source]; n - n_minus as n_high + n_low
-  std::vector<double> major_rad, minor_rad, sin_angle, cos_angle;  ///< [source - n_point]
-  std::vector<Plane> planes;         ///< those not zero everywhere, padded to 1, 2, 4 or 8
-  std::size_t n_weight_channel = 0;  ///< 1, or the number of channels
-  std::vector<T> weights;            ///< [source][weight channel][plane], padded at the end
-  std::vector<T> relative_weights;   ///< [source][plane]: of the first plane's; empty where that does not do
-  std::vector<double> brightness;    ///< [source][weight channel][4][re, im]; only where Jones terms follow
-  std::vector<std::size_t> order;    ///< [source]: the caller's number of each
+  std::vector<double> l, m, n_high, n_low;  ///< [source]; n - n_minus as n_high + n_low
+  std::vector<ShapeAxes<double>> axes;      ///< [source - n_point]
+  std::vector<Plane> planes;                ///< those not zero everywhere, padded to 1, 2, 4 or 8
+  std::size_t n_weight_channel = 0;         ///< 1, or the number of channels
+  std::vector<T> weights;                   ///< [source][weight channel][plane], padded at the end
+  std::vector<T> relative_weights;          ///< [source][plane]: of the first plane's; empty where that does not do
+  std::vector<double> brightness;           ///< [source][weight channel][4][re, im]; only where Jones terms follow
+  std::vector<std::size_t> order;           ///< [source]: the caller's number of each
   std::vector<SourceBlock> blocks;
   Extent extent;
   std::vector<AlikeSources> alike() const;

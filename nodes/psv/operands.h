@@ -134,11 +134,15 @@ void set_brightness(const Operand<T>& operand, int per_source, Strided<Complex<T
 /// What all evaluations of one node class instance have in common, from state and dimensions: numbers.
 struct LayoutNumbers {
   std::int32_t n_source = 0, brightness_elements = 1;
-  std::int32_t shape_columns = 0;  ///< 0: points; 3; 4: with the number of the profile
+  std::int32_t shape_columns = 0;  ///< 0: points; 3: axes in the plane; 6: axes as vectors; one more: with a profile
   bool has_rates = false;
   std::int32_t n_minus = 1;
   bool smear_time = true, smear_frequency = true;
   SmearingWidths widths;
+
+  RT_HD bool shapes_are_vectors() const { return shape_columns >= 6; }
+  RT_HD std::int32_t axis_columns() const { return shapes_are_vectors() ? 6 : 3; }
+  RT_HD bool has_profiles() const { return shape_columns > 0 && shape_columns != axis_columns(); }
 };
 struct ChildLayout : LayoutNumbers {
   std::vector<int> jones_elements;
@@ -183,10 +187,12 @@ SkyViews<T> sky_views(const ChildLayout& layout, const SkyOperands<T>& sky, std:
   views.l = sky.lmn.real(0, 3), views.m = sky.lmn.real(1, 3), views.n = sky.lmn.real(2, 3);
   set_brightness(sky.brightness, layout.brightness_elements, views.brightness);
   if (!sky.has_shape) return views;
-  views.major = sky.shape.real(0, layout.shape_columns);
-  views.minor = sky.shape.real(1, layout.shape_columns);
-  views.position_angle = sky.shape.real(2, layout.shape_columns);
-  if (layout.shape_columns == 4) views.profile = sky.shape.real(3, 4);
+  const auto column = [&](int i) { return sky.shape.real(i, layout.shape_columns); };
+  if (layout.shapes_are_vectors())
+    for (int i = 0; i < 6; ++i) views.axes[i] = column(i);
+  else
+    views.major = column(0), views.minor = column(1), views.position_angle = column(2);
+  if (layout.has_profiles()) views.profile = column(layout.axis_columns());
   return views;
 }
 

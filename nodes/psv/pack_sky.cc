@@ -88,11 +88,22 @@ Profile profile_in(const SkyInput& in, std::size_t s) {
   return profile;
 }
 
+bool is_extended(const SkyInput& in, std::size_t s) {
+  if (in.major) return in.major.at(s, 0, 0) != 0 || in.minor.at(s, 0, 0) != 0;
+  return in.axes[0] &&
+         std::any_of(in.axes, in.axes + 6, [s](const Strided<double>& axis) { return axis.at(s, 0, 0) != 0; });
+}
+ShapeAxes<double> axes_in(const SkyInput& in, std::size_t s) {
+  if (in.major) return axes_in_plane(in.major.at(s, 0, 0), in.minor.at(s, 0, 0), in.position_angle.at(s, 0, 0));
+  const auto axis = [&](int i) { return in.axes[i].at(s, 0, 0); };
+  return {{axis(0), axis(1), axis(2)}, {axis(3), axis(4), axis(5)}};
+}
+
 std::vector<Kind> kinds_of(const SkyInput& in, std::span<const Brightness> all, std::size_t n_channel,
                            std::span<const Plane> planes) {
   std::vector<Kind> kinds(static_cast<std::size_t>(in.n_source));
   for (std::size_t s = 0; s < kinds.size(); ++s) {
-    if (in.major && (in.major.at(s, 0, 0) != 0 || in.minor.at(s, 0, 0) != 0)) kinds[s].profile = profile_in(in, s);
+    if (is_extended(in, s)) kinds[s].profile = profile_in(in, s);
     const auto own = all.subspan(s * n_channel, n_channel);
     kinds[s].one_plane = !in.with_jones && std::all_of(planes.begin() + 1, planes.end(), [own](Plane plane) {
       return std::all_of(own.begin(), own.end(),
@@ -113,11 +124,7 @@ void pack_places(const SkyInput& in, Sky<T>& sky) {
     sky.n_low.push_back(offset.lo);
     sky.extent.include(l, m, offset.hi);
     if (sky.l.size() <= sky.n_point) continue;
-    const double angle = in.position_angle.at(s, 0, 0);
-    sky.major_rad.push_back(in.major.at(s, 0, 0));
-    sky.minor_rad.push_back(in.minor.at(s, 0, 0));
-    sky.sin_angle.push_back(std::sin(angle));
-    sky.cos_angle.push_back(std::cos(angle));
+    sky.axes.push_back(axes_in(in, s));
   }
 }
 

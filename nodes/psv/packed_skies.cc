@@ -17,9 +17,8 @@ void add(std::uint64_t& version, const std::vector<T>& values) {
 SkyVersion version_of(const Sky<double>& sky) {
   SkyVersion version{mix(sky.n_source, std::uint64_t{sky.n_point}),
                      mix(sky.n_source, std::uint64_t{sky.n_weight_channel})};
-  for (const auto* values :
-       {&sky.l, &sky.m, &sky.n_high, &sky.n_low, &sky.major_rad, &sky.minor_rad, &sky.sin_angle, &sky.cos_angle})
-    add(version.places, *values);
+  for (const auto* values : {&sky.l, &sky.m, &sky.n_high, &sky.n_low}) add(version.places, *values);
+  add(version.places, sky.axes);
   for (const SourceBlock& block : sky.blocks)
     version.places = mix(mix(version.places, std::uint64_t{block.end}), static_cast<std::uint64_t>(block.profile));
   add(version.fluxes, sky.planes);

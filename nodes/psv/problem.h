@@ -40,7 +40,8 @@ struct SkyViews {
 
   Strided<T> l, m, n;                       ///< direction cosines
   Strided<Complex<T>> brightness[4];        ///< XX XY YX YY; null is zero
-  Strided<T> major, minor, position_angle;  ///< of shapes; null: points
+  Strided<T> major, minor, position_angle;  ///< of shapes in the (l, m) plane, or
+  Strided<T> axes[6];                       ///< components of both axes along u, v, w; all null: points
   Strided<T> profile;                       ///< numbers of profiles; null: the first one
 };
 

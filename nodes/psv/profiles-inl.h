@@ -16,13 +16,18 @@ namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h), for u and v in metres. `scale`: see argument_scale().
-template <class V, class T>
-HWY_INLINE V shape_argument(double scale, const Sky<T>& sky, std::size_t shape, V u, V v) {
+/// A vector of a shape's axes times baselines.
+template <class V>
+HWY_INLINE V times_axis(const double (&axis)[3], V u, V v, V w) {
   const hn::DFromV<V> d;
-  const V s = hn::Set(d, sky.sin_angle[shape]), c = hn::Set(d, sky.cos_angle[shape]);
-  const V along = hn::Mul(hn::Set(d, sky.major_rad[shape]), hn::MulAdd(u, s, hn::Mul(v, c)));
-  const V across = hn::Mul(hn::Set(d, sky.minor_rad[shape]), hn::MulSub(u, c, hn::Mul(v, s)));
+  return hn::MulAdd(u, hn::Set(d, axis[0]), hn::MulAdd(v, hn::Set(d, axis[1]), hn::Mul(w, hn::Set(d, axis[2]))));
+}
+/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h), for baselines in metres. `scale`: see
+/// argument_scale().
+template <class V>
+HWY_INLINE V shape_argument(double scale, const ShapeAxes<double>& axes, V u, V v, V w) {
+  const hn::DFromV<V> d;
+  const V along = times_axis(axes.major, u, v, w), across = times_axis(axes.minor, u, v, w);
   return hn::Mul(hn::Set(d, scale), hn::MulAdd(along, along, hn::Mul(across, across)));
 }
 inline double argument_scale(Profile profile) { return scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s); }

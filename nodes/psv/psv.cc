@@ -4,8 +4,8 @@
 //          * smearing * shape
 //
 // Children: lmn [S,3]; brightness [S,2,2] or [S] (Jy); uvw [3] (m), or [2,3] with rates (m/s), which turns smearing on;
-//           shape [S,3] or [S,4] (radians and the number of a profile; optional); then pairs J_p, J_q^H, each [S] or
-//           [S,2,2], or [] or [2,2] if all sources have the same, the innermost pair first.
+//           shape [S,3] or [S,6] (radians), or with the number of a profile [S,4] or [S,7] (optional); then pairs J_p,
+//           J_q^H, each [S] or [S,2,2], or [] or [2,2] if all sources have the same, the innermost pair first.
 // State: n_minus, smear_time, smear_frequency, time_width_s, freq_width_hz. Result: [2,2] in the unit of the
 // brightness. Flags: the default rule. Derivative: exact; with respect to what brightness and Jones terms depend on by
 // the kernels that give the value, else by dual numbers through the scalar body (body.h). Smirnov 2011 (A&A 527, A106)
@@ -70,9 +70,10 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
                       .doc = "baseline as in the Measurement Set; a second row holds its rates and turns smearing on",
                       .is_real = true},
                      {.label = "shape",
-                      .shape = "[S,3] or [S,4]; of one source also [3] or [4]",
+                      .shape = "[S,3], [S,4], [S,6] or [S,7]; of one source also a row",
                       .unit = "rad",
-                      .doc = "major and minor axis and position angle; zeros for points. A fourth number says what "
+                      .doc = "major and minor axis and position angle in the (l, m) plane; or six numbers, the "
+                             "components of both axes along u, v and w; zeros for points. One number more says what "
                              "profile it is, and what its axes are: " +
                              all_profiles() + "; without it all are of the first one",
                       .optional = true,
@@ -146,10 +147,11 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
   template <class T>
   Vells general(const Evaluation& evaluation, const ParameterId* parameter) const;
   static int shape_columns_of(const TensorShape& dims, int n_source) {
-    for (const int columns : {3, 4})
+    for (const int columns : {3, 4, 6, 7})
       if (dims.size() == static_cast<std::size_t>(columns * n_source) && dims[dims.rank - 1] == columns) return columns;
     const std::string s = std::to_string(n_source);
-    throw ShapeError("child \"shape\" has dimensions " + to_string(dims) + "; expected [" + s + ",3] or [" + s + ",4]");
+    throw ShapeError("child \"shape\" has dimensions " + to_string(dims) + "; expected [" + s + ",3], [" + s +
+                     ",4], [" + s + ",6] or [" + s + ",7]");
   }
   psv::ChildLayout layout_of(std::span<const TensorShape* const> children) const {
     psv::ChildLayout layout = layout_;  // what the state says

@@ -62,10 +62,19 @@ Number coherence_of(const Problem<double>& x, std::ptrdiff_t s, std::ptrdiff_t t
     const Real rate = x.du.at(s, t, f) * l + x.dv.at(s, t, f) * m + x.dw.at(s, t, f) * depth;
     amplitude *= mean_over(rate * wave * x.exposure_s[t]);
   }
-  if (x.major) {
-    const Real angle = x.position_angle.at(s, t, f);
-    const Real along = wave * (u * std::sin(angle) + v * std::cos(angle)) * x.major.at(s, t, f);
-    const Real across = wave * (u * std::cos(angle) - v * std::sin(angle)) * x.minor.at(s, t, f);
+  if (x.major || x.axes[0]) {
+    Real along = 0, across = 0;
+    if (x.major) {
+      const Real angle = x.position_angle.at(s, t, f);
+      along = wave * (u * std::sin(angle) + v * std::cos(angle)) * x.major.at(s, t, f);
+      across = wave * (u * std::cos(angle) - v * std::sin(angle)) * x.minor.at(s, t, f);
+    } else {
+      const Real baseline[] = {u, v, w};
+      for (int i = 0; i < 3; ++i) {
+        along += wave * baseline[i] * x.axes[i].at(s, t, f);
+        across += wave * baseline[i] * x.axes[3 + i].at(s, t, f);
+      }
+    }
     const Profile profile = x.profile ? profile_of(x.profile.at(s, t, f)) : Profile{0};
     amplitude *= taper_of<Real>(profile, scale_of(profile) * (along * along + across * across));
   }

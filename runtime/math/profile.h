@@ -1,8 +1,10 @@
 // Shapes of sources. A shape is a profile, round and of unit flux, stretched by two axes and turned. In the uv plane it
 // is a taper G(x) of one variable,
-//   x = kScale ((major along)^2 + (minor across)^2),  along = u sin pa + v cos pa,  across = u cos pa - v sin pa,
-// u and v in wavelengths, axes and position angle in radians, north (m) through east (l). A profile is one file in
-// runtime/math/profiles, and what it says there is all that trees and kernels know of it:
+//   x = kScale (along^2 + across^2),
+// along and across: the baseline, in wavelengths, times the axes as vectors (ShapeAxes). Those of axes in the (l, m)
+// plane, at a position angle pa, north (m) through east (l), are
+//   along = major (u sin pa + v cos pa),  across = minor (u cos pa - v sin pa).
+// A profile is one file in runtime/math/profiles, and what it says there is all that trees and kernels know of it:
 //   kName, kAxes    what users call it, and what its axes are
 //   kScale          as above
 //   taper(x)        G(x), for plain numbers and those that carry derivatives; G(0) = 1
@@ -140,16 +142,43 @@ inline std::string all_profiles() {
   return text;
 }
 
-/// Visibility of a source of unit flux and this shape at (u, v) in metres, at so many wavelengths per metre.
+/// The axes of a shape as vectors, by their components along u, v and w, radians. Of a shape that is drawn on the sky
+/// they are tangents of the sphere at the source.
+template <class T>
+struct ShapeAxes {
+  T major[3], minor[3];
+
+  RT_HD T along(T u, T v, T w) const { return major[0] * u + major[1] * v + major[2] * w; }
+  RT_HD T across(T u, T v, T w) const { return minor[0] * u + minor[1] * v + minor[2] * w; }
+};
+/// Of axes in the (l, m) plane.
+template <class T>
+RT_HD ShapeAxes<T> axes_in_plane(T major_rad, T minor_rad, T position_angle_rad) {
+  const T s = sin(position_angle_rad), c = cos(position_angle_rad);
+  return {{major_rad * s, major_rad * c, T(0)}, {minor_rad * c, -(minor_rad * s), T(0)}};
+}
+/// What major and minor axis and position angle in the (l, m) plane gain by what the components of the vectors do.
+inline void add_in_plane(const ShapeAxes<double>& gained, double major_rad, double minor_rad, double position_angle_rad,
+                         double* to) {
+  const double s = std::sin(position_angle_rad), c = std::cos(position_angle_rad);
+  const double *along = gained.major, *across = gained.minor;
+  to[0] += s * along[0] + c * along[1];
+  to[1] += c * across[0] - s * across[1];
+  to[2] += major_rad * (c * along[0] - s * along[1]) - minor_rad * (s * across[0] + c * across[1]);
+}
+
+/// Visibility of a source of unit flux, at so many wavelengths per metre; `along` and `across` in metres (ShapeAxes).
+template <class T>
+RT_HD T taper_of(Profile profile, T along_m, T across_m, T per_metre) {
+  // What does not depend on frequency first: it is done once for all channels.
+  const T square_m2 = T(Plain<T>(scale_of(profile))) * (along_m * along_m + across_m * across_m);
+  return taper_of(profile, square_m2 * (per_metre * per_metre));
+}
+/// The same of axes in the (l, m) plane, at (u, v) in metres.
 template <class T>
 RT_HD T taper_of(Profile profile, T u_m, T v_m, T per_metre, T major_rad, T minor_rad, T position_angle_rad) {
-  using P = Plain<T>;
   const T s = sin(position_angle_rad), c = cos(position_angle_rad);
-  const T along_m = major_rad * (u_m * s + v_m * c);
-  const T across_m = minor_rad * (u_m * c - v_m * s);
-  // What does not depend on frequency first: it is done once for all channels.
-  const T square_m2 = T(P(scale_of(profile))) * (along_m * along_m + across_m * across_m);
-  return taper_of(profile, square_m2 * (per_metre * per_metre));
+  return taper_of(profile, major_rad * (u_m * s + v_m * c), minor_rad * (u_m * c - v_m * s), per_metre);
 }
 
 }  // namespace rimetree

@@ -17,6 +17,8 @@ void SourceSums::make() {
 
 void SourceSums::make_one(const SourceSum& sum) {
   nodes_.set_owner(sum.root);
+  shapes_are_vectors_ = std::ranges::any_of(
+      reader_.terms(sum), [this](const SourceTerm& term) { return term.shape >= 0 && shape_columns(term) >= 6; });
   std::vector<Group> groups;
   for (const SourceTerm& term : reader_.terms(sum)) {
     Source source = sorted_out(term);
@@ -141,8 +143,8 @@ SourceSums::Part SourceSums::adjoint(Part part) {
 bool SourceSums::are_alike(const Source& a, const Source& b) const {
   // What varies in time would make all vary.
   const auto moves = [this](int node) { return node >= 0 && reader_.may_vary_in_time(node); };
-  const auto key = [&moves](const SourceTerm& term) {
-    return std::tuple(moves(term.lmn) || moves(term.shape), term.sight());
+  const auto key = [&](const SourceTerm& term) {
+    return std::tuple(moves(term.lmn) || moves(term.shape), term.sight(), shape_columns(term) >= 6);
   };
   const auto alike = [](const Part& one, const Part& other) { return one.is_matrix() == other.is_matrix(); };
   return key(*a.term) == key(*b.term) && alike(a.brightness, b.brightness) &&
@@ -150,9 +152,9 @@ bool SourceSums::are_alike(const Source& a, const Source& b) const {
          std::equal(a.right.begin(), a.right.end(), b.right.begin(), b.right.end(), alike);
 }
 
-/// Numbers of a source's shape: three, or four with the number of its profile.
+/// Numbers of a source's shape: three, or six if its axes are vectors; one more with the number of its profile.
 int SourceSums::shape_columns(const SourceTerm& term) const {
-  if (term.shape < 0) return 3;
+  if (term.shape < 0) return shapes_are_vectors_ ? 6 : 3;
   const TensorShape& dims = forest_.node(term.shape).dims();
   return dims[dims.rank - 1];
 }
@@ -238,8 +240,8 @@ int SourceSums::uvw_of(const SourceTerm& term) {
   return nodes_.stack(with_rates, {2, 3});
 }
 
-/// [source,3] of directions, or of shapes; [source,4] where some shape has the number of its profile: those without one
-/// are of the first.
+/// [source,3] of directions, or [source,3] or [source,6] of shapes, with one number more where some shape has that of
+/// its profile: those without one are of the first.
 int SourceSums::stack_of_places(const Group& group, int SourceTerm::*place) {
   if (group.size() == 1) return group[0].term->*place;
   std::vector<int> nodes;
@@ -247,12 +249,13 @@ int SourceSums::stack_of_places(const Group& group, int SourceTerm::*place) {
   int columns = 3;
   if (place == &SourceTerm::shape)
     for (const Source& source : group) columns = std::max(columns, shape_columns(*source.term));
+  const bool is_shape = place == &SourceTerm::shape;
   for (const Source& source : group) {
     const int node = source.term->*place;
     n += source.size();
     if (node < 0)
       nodes.insert(nodes.end(), source.size(), nodes_.constant(0, {columns}));
-    else if (columns == 3 || shape_columns(*source.term) == columns)
+    else if (!is_shape || shape_columns(*source.term) == columns)
       nodes.push_back(node);
     else
       for (std::size_t s = 0; s < source.size(); ++s) {

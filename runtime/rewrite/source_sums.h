@@ -79,9 +79,10 @@ class SourceSums {
   const Forest& forest_;
   const TermReader& reader_;
   NewNodes& nodes_;
-  std::vector<bool> is_element_;  // by node
-  int direction_ = -1;            // of the term that is being sorted out
-  std::deque<SourceTerm> whole_;  // terms of whole matrices, of which elements are sums
+  std::vector<bool> is_element_;     // by node
+  int direction_ = -1;               // of the term that is being sorted out
+  bool shapes_are_vectors_ = false;  // of the sum that is being made: points then count among these
+  std::deque<SourceTerm> whole_;     // terms of whole matrices, of which elements are sums
 };
 
 }  // namespace rimetree::rewrite

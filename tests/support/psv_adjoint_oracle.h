@@ -26,19 +26,21 @@ inline psv::Strided<Complex<T>> same_place(const Case& c, const psv::Strided<Com
 inline Expected expected_adjoints(const Case& c, const std::vector<Complex<double>>& adjoint) {
   const std::size_t n_source = c.sources.size(), n_channel = c.n_channel();
   const std::size_t n_weight = c.options.spectra ? n_channel : 1;
-  Expected found{std::vector<double>(3 * n_source), std::vector<double>(3 * n_source),
+  const std::size_t columns = c.axes_are_vectors() ? 6 : 3;
+  Expected found{std::vector<double>(3 * n_source), std::vector<double>(columns * n_source),
                  std::vector<Complex<double>>(4 * n_source * n_weight),
                  std::vector<Complex<double>>(c.jones_values.size())};
   Tape<double> tape;
   const auto input = [&](double x, double& target) { return T(x, tape.input(&target), &tape); };
-  std::vector<T> lmn(3 * n_source), shape(3 * n_source);
+  std::vector<T> lmn(3 * n_source), shape(columns * n_source);
   std::vector<Complex<T>> brightness;
   const std::vector<double>* from[6] = {&c.l, &c.m, &c.n, &c.major, &c.minor, &c.angle};
   for (std::size_t s = 0; s < n_source; ++s)
     for (std::size_t i = 0; i < 3; ++i) {
       lmn[3 * s + i] = input((*from[i])[s], found.lmn[3 * s + i]);
-      if (c.extended()) shape[3 * s + i] = input((*from[3 + i])[s], found.shape[3 * s + i]);
+      if (c.extended() && columns == 3) shape[3 * s + i] = input((*from[3 + i])[s], found.shape[3 * s + i]);
     }
+  for (std::size_t i = 0; i < c.axes.size(); ++i) shape[i] = input(c.axes[i], found.shape[i]);
   for (std::size_t i = 0; i < c.brightness.size(); ++i)
     brightness.emplace_back(input(c.brightness[i].re, found.brightness[i].re),
                             input(c.brightness[i].im, found.brightness[i].im));
@@ -54,8 +56,9 @@ inline Expected expected_adjoints(const Case& c, const std::vector<Complex<doubl
                                  &problem.major, &problem.minor, &problem.position_angle};
     for (std::size_t i = 0; i < 3; ++i) {
       *place[i] = {lmn.data() + i, 3, 0, 0};
-      if (c.extended()) *place[3 + i] = {shape.data() + i, 3, 0, 0};
+      if (c.extended() && columns == 3) *place[3 + i] = {shape.data() + i, 3, 0, 0};
     }
+    for (std::size_t i = 0; i < 6 && columns == 6; ++i) problem.axes[i] = {shape.data() + i, 6, 0, 0};
     if (c.options.disks) problem.profile = {profile.data(), 1, 0, 0};
     for (std::size_t e = 0; e < 4; ++e)
       problem.brightness[e] = {brightness.data() + e * n_source * n_weight, count, 0, n_weight > 1 ? 1 : 0};

@@ -92,6 +92,14 @@ void Case::make_sources() {
       source.position_angle = 3 * random.next();
       if (options.disks && (!options.gaussians || s % 4 == 0)) source.profile = 1 + static_cast<int>(s / 4 % 2);
     }
+    if (axes_are_vectors()) {
+      const oracle::Real turned[] = {std::sin(source.position_angle), std::cos(source.position_angle)};
+      const double vectors[2][3] = {
+          {double(source.major * turned[0]), double(source.major * turned[1]), double(source.major * random.next())},
+          {double(source.minor * turned[1]), double(-source.minor * turned[0]), double(source.minor * random.next())}};
+      for (int a = 0; a < 2; ++a)
+        for (int i = 0; i < 3; ++i) source.axes[a][i] = vectors[a][i], axes.push_back(vectors[a][i]);
+    }
     sources.push_back(source);
     l.push_back(source.l);
     m.push_back(source.m);
@@ -238,7 +246,9 @@ psv::SkyInput Case::sky_input() const {
   for (int e = 0; e < 4; ++e)
     in.brightness[e] = {brightness.data() + e * sources.size() * spectrum, spectrum, 0, options.spectra ? 1 : 0};
   if (options.disks) in.profile = {profile.data(), 1, 0, 0};
-  if (extended()) {
+  if (axes_are_vectors())
+    for (std::size_t i = 0; i < 6; ++i) in.axes[i] = {axes.data() + i, 6, 0, 0};
+  else if (extended()) {
     in.major = {major.data(), 1, 0, 0};
     in.minor = {minor.data(), 1, 0, 0};
     in.position_angle = {angle.data(), 1, 0, 0};
@@ -265,6 +275,7 @@ psv::Problem<double> Case::problem(std::size_t baseline) const {
   x.n_channel = n_channel();
   x.l = in.l, x.m = in.m, x.n = in.n;
   x.major = in.major, x.minor = in.minor, x.position_angle = in.position_angle, x.profile = in.profile;
+  std::copy_n(in.axes, 6, x.axes);
   for (int e = 0; e < 4; ++e) x.brightness[e] = in.brightness[e];
   const std::size_t first = baseline * options.n_time;
   psv::Strided<double>* view[6] = {&x.u, &x.v, &x.w, &x.du, &x.dv, &x.dw};

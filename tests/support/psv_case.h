@@ -50,6 +50,8 @@ struct Case {
 
   psv::SkyInput sky_input() const;
   bool extended() const { return options.gaussians || options.disks; }
+  /// Whether axes of shapes are given as vectors, which see w; else they lie in the (l, m) plane.
+  bool axes_are_vectors() const { return options.gaussians && options.disks; }
   psv::Problem<double> problem(std::size_t baseline) const;
   psv::Rows psv_rows() const;
 
@@ -59,6 +61,7 @@ struct Case {
   std::vector<oracle::Channel> channels;
   // The same as arrays.
   std::vector<double> l, m, n, major, minor, angle, profile, frequency, width;
+  std::vector<double> axes;                          ///< [source][both axes along u, v, w], of vectors
   std::vector<Complex<double>> brightness;           ///< [element][source][channel or 1]
   std::vector<double> uvw[3], duvw[3], exposure;     ///< [row]
   std::vector<std::int32_t> row_baseline, row_time;  ///< [row]

@@ -77,11 +77,16 @@ Number fringe(const Source& s, const Row& r, Real frequency, int n_minus) {
 Number coherence(const Source& s, const Row& r, const Channel& c, int n_minus) {
   const Real delay = path(s, r.u, r.v, r.w, n_minus) / kLight, rate = path(s, r.du, r.dv, r.dw, n_minus) / kLight;
   Real amplitude = sinc(kTau / 2 * delay * c.width) * sinc(kTau / 2 * rate * c.frequency * r.exposure);
-  if (s.major != 0 || s.minor != 0) {
+  const bool by_vectors = s.axes[0][0] != 0 || s.axes[0][1] != 0;
+  if (s.major != 0 || s.minor != 0 || by_vectors) {
     // A Gaussian of full width w is exp(-4 ln2 x^2/w^2); its transform is exp(-pi^2 w^2 q^2/(4 ln2)).
     const Real wave = c.frequency / kLight, angle = s.position_angle;
-    const Real along = wave * (r.u * std::sin(angle) + r.v * std::cos(angle)) * s.major;
-    const Real across = wave * (r.u * std::cos(angle) - r.v * std::sin(angle)) * s.minor;
+    Real along = wave * (r.u * std::sin(angle) + r.v * std::cos(angle)) * s.major;
+    Real across = wave * (r.u * std::cos(angle) - r.v * std::sin(angle)) * s.minor;
+    if (by_vectors) {
+      along = wave * (s.axes[0][0] * r.u + s.axes[0][1] * r.v + s.axes[0][2] * r.w);
+      across = wave * (s.axes[1][0] * r.u + s.axes[1][1] * r.v + s.axes[1][2] * r.w);
+    }
     const Real square = along * along + across * across;
     // A disk exp(-r/h) of unit flux has (1 + (2 pi h q)^2)^(-3/2), one that is the same within a diameter d has
     // 2 J_1(pi d q)/(pi d q).

@@ -22,7 +22,8 @@ struct Source {
   Real l = 0, m = 0, n = 1;
   std::vector<Matrix> brightness;  ///< [channel] or [1]
   Real major = 0, minor = 0, position_angle = 0;
-  int profile = 0;  ///< a Gaussian, 1: an exponential disk, 2: a uniform disk
+  Real axes[2][3] = {};  ///< instead: both axes as vectors, along u, v and w
+  int profile = 0;       ///< a Gaussian, 1: an exponential disk, 2: a uniform disk
 };
 
 struct Row {

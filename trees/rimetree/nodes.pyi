@@ -1101,9 +1101,10 @@ def PSV(
             brightness matrices XX XY YX YY, or unpolarised fluxes
         uvw ([3] or [2,3], m, m/s)
             baseline as in the Measurement Set; a second row holds its rates and turns smearing on
-        shape ([S,3] or [S,4]; of one source also [3] or [4], rad, optional)
-            major and minor axis and position angle; zeros for points. A fourth number says what profile
-            it is, and what its axes are: 0 (gaussian: axes are full widths at half maximum), 1
+        shape ([S,3], [S,4], [S,6] or [S,7]; of one source also a row, rad, optional)
+            major and minor axis and position angle in the (l, m) plane; or six numbers, the components
+            of both axes along u, v and w; zeros for points. One number more says what profile it is,
+            and what its axes are: 0 (gaussian: axes are full widths at half maximum), 1
             (exponential_disk: axes are scale lengths), 2 (uniform_disk: axes are diameters); without it
             all are of the first one
         jones ([S], [S,2,2], [] or [2,2], dimensionless, any number)
@@ -1362,11 +1363,12 @@ def SourceShape(
         G(s ((major (u sin pa + v cos pa))^2 + (minor (u cos pa - v sin pa))^2)), u and v in wavelengths, with the profile's G and s
 
     Children
-        shape ([3], [4], [source,3] or [source,4], rad)
-            major and minor axis and position angle of the major axis, north through east; all zero for
-            a point. A fourth number says what profile it is, and what its axes are: 0 (gaussian: axes
-            are full widths at half maximum), 1 (exponential_disk: axes are scale lengths), 2
-            (uniform_disk: axes are diameters); without it all are of the first one
+        shape ([3], [4], [6], [7], [source,3], [source,4], [source,6] or [source,7], rad)
+            major and minor axis and position angle of the major axis, north through east, in the (l, m)
+            plane; or six numbers, the components of both axes along u, v and w; all zero for a point.
+            One number more says what profile it is, and what its axes are: 0 (gaussian: axes are full
+            widths at half maximum), 1 (exponential_disk: axes are scale lengths), 2 (uniform_disk: axes
+            are diameters); without it all are of the first one
         uvw ([3] or [2,3], m)
             coordinates of the baseline; of [2,3] only the first row is used
 

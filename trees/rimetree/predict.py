@@ -13,6 +13,7 @@ from .evaluation.cells import Cells
 from .evaluation.verification import tolerance_of
 from .forest import Forest
 from .nodes import PSV, Constant, Stokes
+from .sky.projection import axes_at
 from .sky.source import PROFILES
 from .writing.scope import NodeScope
 
@@ -52,10 +53,11 @@ def predict(
     duvw_m_s: [row, 3], rates of change in metres per second, for time smearing.
     exposure_s: scalar or [row], seconds; needs duvw_m_s.
     channel_width_hz: scalar or [channel]: turns bandwidth smearing on.
-    gaussian: [source, 3]: major and minor axis (FWHM) and position angle (north through east), radians; zeros: point.
-    exponential_disk: [source, 3]: the same of disks exp(-r), r being counted in the axes, which are scale lengths.
-    uniform_disk: [source, 3]: the same of disks that are alike everywhere; the axes are diameters. Of the shapes of a
-        source all but one must be zeros.
+    gaussian: [source, 3]: major and minor axis (FWHM) and position angle (north through east) in the (l, m) plane,
+        radians; zeros: point. Or [source, 6]: the components of both axes along u, v and w (`SkyModel.shape_axes`).
+    exponential_disk: the same of disks exp(-r), r being counted in the axes, which are scale lengths.
+    uniform_disk: the same of disks that are alike everywhere; the axes are diameters. Of the shapes of a source all but
+        one must be zeros.
     device: "cpu", "auto" (all GPUs, or the CPU where there is none) or as `Forest` has it, e.g. "cuda:0".
     precision: "double" (1e-12 of the total flux) or "single" (1e-6; phases are double).
     tolerance: what visibilities may be wrong by instead, as a fraction of the total flux, 1e-12 to 1; the cheapest
@@ -193,15 +195,21 @@ def _fluxes(stokes, n_source: int, n_channel: int) -> np.ndarray:
 
 
 def _shapes(given: dict, n_source: int) -> np.ndarray | None:
-    """[source, 3], or [source, 4] with the number of the profile where not all are of the first; None: points."""
+    """[source, 3 or 6], or with the number of the profile [source, 4 or 7] where not all are of the first; None:
+    points."""
+    arrays = {name: numbers(value, name, _UNITS[name]) for name, value in given.items() if value is not None}
+    columns = 6 if any(array.ndim == 2 and array.shape[1] == 6 for array in arrays.values()) else 3
     shapes, owner = None, np.full(n_source, -1)
     for name in PROFILES:
-        if given[name] is None:
+        if name not in arrays:
             continue
-        array = _array(name, given[name], (n_source, 3))
-        if (array[:, :2] < 0).any():
+        is_vectors = arrays[name].ndim == 2 and arrays[name].shape[1] == 6
+        array = _array(name, arrays[name], (n_source, 6 if is_vectors else 3))
+        if not is_vectors and (array[:, :2] < 0).any():
             raise Error(f"{name}: widths must not be negative")
-        own = array[:, :2].any(axis=1)
+        own = array[:, : 6 if is_vectors else 2].any(axis=1)
+        if columns == 6 and not is_vectors:
+            array = axes_at(array, np.broadcast_to(np.eye(3)[:2], (n_source, 2, 3)))
         if (twice := own & (owner >= 0)).any():
             s = int(np.argmax(twice))
             raise Error(f"source {s} has axes both as {PROFILES[owner[s]]} and as {name}: it can be one only")

@@ -98,10 +98,12 @@ def stokes_through_matrices(
     return np.concatenate(found) if found else None
 
 
-def taper_at(shape: Sequence[float], u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a shape of three or four numbers (in the (l, m) plane, radians; see `SkyNodes`) leaves of the visibility of
-    a point at (u, v) in wavelengths, by the `SourceShape` node. u and v are broadcast."""
-    return _on_plane(u, v, lambda ns: rt.SourceShape(np.asarray(shape, dtype=float), ns.uvw))
+def taper_at(
+    shape: Sequence[float], u: NDArray[np.float64], v: NDArray[np.float64], w: NDArray[np.float64] | float = 0.0
+) -> NDArray[np.float64]:
+    """What a shape (numbers as the node `SourceShape` takes them, radians) leaves of the visibility of a point at
+    (u, v, w) in wavelengths, which are broadcast."""
+    return _factor_at(u, v, w, lambda ns: rt.SourceShape(np.asarray(shape, dtype=float), ns.uvw))
 
 
 def shapelets_at(
@@ -109,14 +111,14 @@ def shapelets_at(
 ) -> NDArray[np.complex128]:
     """As `taper_at` of a source that is a sum of shapelets, where w is 0."""
     sky = SkyModel((source,))
-    return _on_plane(u, v, lambda ns: sky_nodes(ns, sky, phase_centre_rad).taper(ns.uvw))
+    return _factor_at(u, v, 0.0, lambda ns: sky_nodes(ns, sky, phase_centre_rad).taper(ns.uvw))
 
 
-def _on_plane(u: NDArray[np.float64], v: NDArray[np.float64], taper: Callable[[NodeScope], NodeDef]) -> NDArray:
-    """[..] a factor of one source, a node of `ns.uvw`, at (u, v) in wavelengths."""
-    u, v = np.broadcast_arrays(u, v)
+def _factor_at(u, v, w, taper: Callable[[NodeScope], NodeDef]) -> NDArray:
+    """[..] a factor of one source, a node of `ns.uvw`, at (u, v, w) in wavelengths."""
+    u, v, w = np.broadcast_arrays(u, v, w)
     ns = NodeScope()
-    ns.uvw << rt.Constant(np.stack([u.ravel(), v.ravel(), np.zeros(u.size)]), cells_rank=1)
+    ns.uvw << rt.Constant(np.stack([u.ravel(), v.ravel(), w.ravel()]), cells_rank=1)
     ns.taper << taper(ns)
     one_metre = Cells(freq_hz=[SPEED_OF_LIGHT_M_S], time_s=np.arange(u.size, dtype=float))
     return np.broadcast_to(Forest(ns).evaluate(ns.taper, one_metre).ravel(), u.size).reshape(u.shape)

@@ -20,8 +20,9 @@ from .writing.scope import NodeDef, NodeScope, NodeStub
 
 @dataclass(frozen=True)
 class SkyNodes:
-    """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (in the (l, m) plane, radians; [S,4]
-    with the number of the profile where not all are of the first one; None if all are points).
+    """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,6] (the axes as vectors, radians; [S,3]
+    where all shapes lie in the (l, m) plane; one number more, that of the profile, where not all are of the first one;
+    None if all are points).
 
     Of sources that are sums of shapelets `shapelets` holds coefficients [S,j,k], axes [S,3] and directions [S,2,3] as
     the node `Shapelets` takes them. Where only some sources are, `parts` holds all sources again, those that look alike
@@ -145,7 +146,7 @@ def _nodes_of(
         conjugates = terms if real else [ns.voltageH(k) << rt.ConjTranspose(term) for k, term in enumerate(terms)]
     shape = None
     if sky.shape_rad.any():
-        shape = ns.shape << rt.Constant(sky.shapes_in_plane(phase_centre_rad))
+        shape = ns.shape << rt.Constant(sky.shapes_seen_from(phase_centre_rad))
     of = [tuple(nodes[k] for k in of_antenna) for nodes in (terms, conjugates)]
     shapelets = ()
     if len(sky) and sky.has_shapelets.all():

@@ -27,8 +27,8 @@ inline constexpr double kIgnoredTurn = 1e-11;
 inline constexpr double kFlatSinc = 1e-8;
 
 /// What a source collects over rows: derivatives with respect to weights (if they do not vary along channels), then
-/// l, m, n, then major axis, minor axis and position angle.
-inline constexpr std::size_t kSourceSums = 8 + 3 + 3, kPositionSum = 8, kShapeSum = 11;
+/// l, m, n, then the components of both axes.
+inline constexpr std::size_t kSourceSums = 8 + 3 + 6, kPositionSum = 8, kShapeSum = 11;
 
 /// Arrays of one portion. A component is a plane, or behind Jones terms, where weights are complex, a correlation.
 struct AdjointScratch {
@@ -262,17 +262,15 @@ HWY_INLINE void add_source(const Sighting<double>& at, const Run& run, const Met
              hn::MulAdd(at.row(i), of_path, hn::Mul(at.row(3 + i), of_change)));
   }
   if (wish.shapes && m.taper) {
-    const Sky<double>& sky = *at.block.sky;
-    const std::size_t g = at.number() - sky.n_point;
+    const ShapeAxes<double>& axes = at.block.sky->axes[at.number() - at.block.sky->n_point];
     const AdjointVec of_exponent = hn::Mul(of_run.square, hn::Set(d, -2 * m.shape.scale));
-    const AdjointVec sine = hn::Set(d, sky.sin_angle[g]), cosine = hn::Set(d, sky.cos_angle[g]);
-    const AdjointVec major = hn::Set(d, sky.major_rad[g]), minor = hn::Set(d, sky.minor_rad[g]);
-    const AdjointVec along = hn::MulAdd(at.row(0), sine, hn::Mul(at.row(1), cosine));
-    const AdjointVec across = hn::MulSub(at.row(0), cosine, hn::Mul(at.row(1), sine));
-    add_to(sums + kShapeSum * lanes, hn::Mul(of_exponent, hn::Mul(major, hn::Mul(along, along))));
-    add_to(sums + (kShapeSum + 1) * lanes, hn::Mul(of_exponent, hn::Mul(minor, hn::Mul(across, across))));
-    const AdjointVec squares = hn::MulSub(major, major, hn::Mul(minor, minor));
-    add_to(sums + (kShapeSum + 2) * lanes, hn::Mul(of_exponent, hn::Mul(squares, hn::Mul(along, across))));
+    const AdjointVec along = hn::Mul(of_exponent, times_axis(axes.major, at.row(0), at.row(1), at.row(2)));
+    const AdjointVec across = hn::Mul(of_exponent, times_axis(axes.minor, at.row(0), at.row(1), at.row(2)));
+    for (int i = 0; i < 3; ++i) {
+      double* sum = sums + (kShapeSum + static_cast<std::size_t>(i)) * lanes;
+      add_to(sum, hn::Mul(along, at.row(i)));
+      add_to(sum + 3 * lanes, hn::Mul(across, at.row(i)));
+    }
   }
 }
 

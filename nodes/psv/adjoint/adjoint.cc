@@ -33,7 +33,7 @@ Portions cut_rows(const Sky<double>& sky, const Rows& rows, const JonesTerms& jo
     for (std::size_t row = 0; row < rows.n_row; ++row) n_time += starts_time(row) ? 1 : 0;
     portions.share_moving = n_time >= kManyTimes;
   }
-  const std::size_t bytes = 8 * (zero.weights.size() + zero.positions.size() + zero.shapes.size()) +
+  const std::size_t bytes = 8 * (zero.weights.size() + zero.positions.size() + 6 * zero.axes.size()) +
                             16 * (zero.steady_jones.size() + (portions.share_moving ? 0 : zero.moving_jones.size()));
   const std::size_t least = matrices_vary(sky, jones) ? kLeastSharing : kLeastRows;
   const std::size_t n =
@@ -55,7 +55,7 @@ SourceAdjoints zero_adjoints(const Sky<double>& sky, SourceWish wish, const Jone
   if (wish.weights || sky.n_weight_channel > 1)
     zero.weights.assign(sky.n_source * sky.n_weight_channel * sky.planes.size(), 0.0);
   if (wish.positions) zero.positions.assign(3 * sky.n_source, 0.0);
-  if (wish.shapes) zero.shapes.assign(3 * (sky.n_source - sky.n_point), 0.0);
+  if (wish.shapes) zero.axes.assign(sky.n_source - sky.n_point, {});
   zero.moving_jones.resize(jones.n_moving);
   zero.steady_jones.resize(jones.n_steady);
   return zero;
@@ -67,7 +67,11 @@ void add(SourceAdjoints& to, const SourceAdjoints& from) {
   };
   add_values(to.weights, from.weights);
   add_values(to.positions, from.positions);
-  add_values(to.shapes, from.shapes);
+  for (std::size_t k = 0; k < from.axes.size(); ++k)
+    for (std::size_t i = 0; i < 3; ++i) {
+      to.axes[k].major[i] += from.axes[k].major[i];
+      to.axes[k].minor[i] += from.axes[k].minor[i];
+    }
   add_values(to.moving_jones, from.moving_jones);
   add_values(to.steady_jones, from.steady_jones);
 }

@@ -29,9 +29,9 @@ struct SourceWish {
 
 /// Derivatives with respect to what Sky holds, in its order of sources.
 struct SourceAdjoints {
-  std::vector<double> weights;    ///< [source][weight channel][plane]
-  std::vector<double> positions;  ///< [source][l, m, n - n_minus], each as if independent of the others
-  std::vector<double> shapes;     ///< [source - n_point][major, minor, position angle]
+  std::vector<double> weights;          ///< [source][weight channel][plane]
+  std::vector<double> positions;        ///< [source][l, m, n - n_minus], each as if independent of the others
+  std::vector<ShapeAxes<double>> axes;  ///< [source - n_point]
   /// With respect to the real and imaginary parts of Jones terms; see JonesTargets.
   std::vector<Complex<double>> moving_jones, steady_jones;
 

@@ -197,10 +197,12 @@ inline void pull_portion(const ReverseSum& job, const AdjointPortion& portion, W
     if (job.wish.weights && job.sky.n_weight_channel == 1)
       for (std::size_t p = 0; p < job.sky.planes.size(); ++p)
         out.weights[source * job.sky.planes.size() + p] += total(p);
+    for (std::size_t i = 0; i < 3 && job.wish.positions; ++i) out.positions[3 * source + i] += total(kPositionSum + i);
+    if (!job.wish.shapes || source < job.sky.n_point) continue;
+    ShapeAxes<double>& axes = out.axes[source - job.sky.n_point];
     for (std::size_t i = 0; i < 3; ++i) {
-      if (job.wish.positions) out.positions[3 * source + i] += total(kPositionSum + i);
-      if (job.wish.shapes && source >= job.sky.n_point)
-        out.shapes[3 * (source - job.sky.n_point) + i] += total(kShapeSum + i);
+      axes.major[i] += total(kShapeSum + i);
+      axes.minor[i] += total(kShapeSum + 3 + i);
     }
   }
 }

@@ -38,10 +38,19 @@ void add_brightness(const ChildLayout& layout, const Sky<double>& sky, const Sou
     }
 }
 
-void add_shapes(const ChildLayout& layout, const Sky<double>& sky, const SourceAdjoints& found, double* adjoint) {
+/// `shapes`: the child's values, of which there is one for all cells.
+void add_shapes(const ChildLayout& layout, const Sky<double>& sky, const SourceAdjoints& found, const double* shapes,
+                double* adjoint) {
   const auto columns = static_cast<std::size_t>(layout.shape_columns);
-  for (std::size_t k = sky.n_point; k < sky.n_source; ++k)
-    for (std::size_t i = 0; i < 3; ++i) adjoint[columns * sky.order[k] + i] += found.shapes[3 * (k - sky.n_point) + i];
+  for (std::size_t k = sky.n_point; k < sky.n_source; ++k) {
+    const ShapeAxes<double>& gained = found.axes[k - sky.n_point];
+    const double* shape = shapes + columns * sky.order[k];
+    double* to = adjoint + columns * sky.order[k];
+    if (layout.shapes_are_vectors())
+      for (std::size_t i = 0; i < 3; ++i) to[i] += gained.major[i], to[3 + i] += gained.minor[i];
+    else
+      add_in_plane(gained, shape[0], shape[1], shape[2], to);
+  }
 }
 
 }  // namespace
@@ -61,7 +70,7 @@ void add_to_children(const ChildLayout& layout, const Sky<double>& sky, const So
   const SourceWish wish = wish_of(pull);
   if (wish.positions) add_positions(layout, sky, found, pull.inputs.child(kLmn).value.real(), pull.child(kLmn)->real());
   if (wish.weights) add_brightness(layout, sky, found, *pull.child(kBrightness));
-  if (wish.shapes) add_shapes(layout, sky, found, pull.child(kShape)->real());
+  if (wish.shapes) add_shapes(layout, sky, found, pull.inputs.child(kShape).value.real(), pull.child(kShape)->real());
 }
 
 }  // namespace rimetree::psv::adjoint

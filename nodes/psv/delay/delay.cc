@@ -31,6 +31,13 @@ RowReach reach_of(const Rows& rows, std::size_t i, const Extent& extent) {
   return reach;
 }
 
+/// The largest along^2 + across^2 of baselines of unit length: the larger eigenvalue of the products of both axes.
+double largest_square(const ShapeAxes<double>& axes) {
+  const auto product = [](const double(&a)[3], const double(&b)[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
+  const double p = product(axes.major, axes.major), q = product(axes.minor, axes.minor);
+  return 0.5 * (p + q) + std::hypot(0.5 * (p - q), product(axes.major, axes.minor));
+}
+
 /// How many terms the tapers of one profile's sources need on each row. Rows are many and the bound is slow to find, so
 /// that rows with nearly the same largest X of the tapers G(X nu^2) share it: that of the largest X among them, which
 /// serves them all.
@@ -39,13 +46,16 @@ class TaperTerms {
   TaperTerms(const DelaySky& sky, const AlikeSources& sources, const Band& band, double error)
       : profile_(sources.profile), band_(band), error_(error) {
     double widest = 0;
-    for (std::size_t i = sources.begin - sky.n_point; i < sources.end - sky.n_point; ++i)
-      widest = std::max({widest, std::abs(sky.major_rad[i]), std::abs(sky.minor_rad[i])});
-    scale_ = scale_of(profile_) * widest * widest / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+    for (std::size_t i = sources.begin - sky.n_point; i < sources.end - sky.n_point; ++i) {
+      const ShapeAxes<double>& axes = sky.axes[i];
+      widest = std::max(widest, largest_square(axes));
+      sees_w_ = sees_w_ || axes.major[2] != 0 || axes.minor[2] != 0;
+    }
+    scale_ = scale_of(profile_) * widest / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
   }
   /// 0 if there is no short series.
-  int of(double u, double v) {
-    const double x = scale_ * (u * u + v * v);
+  int of(double u, double v, double w) {
+    const double x = scale_ * (u * u + v * v + (sees_w_ ? w * w : 0));
     if (x == 0) return 1;
     const int step = static_cast<int>(std::ceil(kStepsPerOctave * std::log2(x)));
     const auto [it, inserted] = known_.try_emplace(step);
@@ -59,13 +69,14 @@ class TaperTerms {
   Profile profile_;
   const Band& band_;
   double error_, scale_ = 0;
+  bool sees_w_ = false;
   std::map<int, int> known_;  // by logarithm of X
 };
 /// The most of all profiles; 0 if one of them has no short series.
-int most_terms(std::vector<TaperTerms>& of_profile, double u, double v) {
+int most_terms(std::vector<TaperTerms>& of_profile, double u, double v, double w) {
   int most = 1;
   for (TaperTerms& terms : of_profile) {
-    const int own = terms.of(u, v);
+    const int own = terms.of(u, v, w);
     if (own == 0) return 0;
     most = std::max(most, own);
   }
@@ -181,7 +192,7 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
         sampling_of(reach.path * std::abs(band.spacing_hz.hi) / kSpeedOfLight_m_s, band.n_channel));
     row.n_node = static_cast<std::uint8_t>(exposure_nodes.of(kPi * reach.change * band.high_hz / kSpeedOfLight_m_s));
     if (plan.sky.n_point < plan.sky.n_source) {
-      const int terms = most_terms(tapers, rows.u[i], rows.v[i]);
+      const int terms = most_terms(tapers, rows.u[i], rows.v[i], rows.w[i]);
       plan.n_term = std::max(plan.n_term, plan.sky.n_term + static_cast<std::size_t>(terms) - 1);
       if (terms == 0 || plan.n_term > static_cast<std::size_t>(kMaxTerms)) {
         plan.obstacle = "tapers of extended sources change too much over the band for a short series";

@@ -62,8 +62,8 @@ struct Sampling {
 /// The sources with their weights on each grid.
 struct DelaySky {
   std::size_t n_source = 0, n_point = 0;
-  std::vector<double> l, m, n_high, n_low;                         ///< [source], padded with sources that weigh nothing
-  std::vector<double> major_rad, minor_rad, sin_angle, cos_angle;  ///< [source - n_point]
+  std::vector<double> l, m, n_high, n_low;  ///< [source], padded with sources that weigh nothing
+  std::vector<ShapeAxes<double>> axes;      ///< [source - n_point]
   std::vector<AlikeSources> alike;
   bool stokes = true;         ///< planes are kI, kQ, kU, kV; else kXxRe, kXyRe, kYxRe, kYyRe, which are complex then
   std::vector<Plane> planes;  ///< those that are not zero everywhere

@@ -185,8 +185,7 @@ DelaySky expand_sky(const Sky<double>& sky, double error, double worth_seconds) 
     return copy;
   };
   to.l = padded(sky.l), to.m = padded(sky.m), to.n_high = padded(sky.n_high), to.n_low = padded(sky.n_low);
-  to.major_rad = sky.major_rad, to.minor_rad = sky.minor_rad;
-  to.sin_angle = sky.sin_angle, to.cos_angle = sky.cos_angle;
+  to.axes = sky.axes;
 
   const std::size_t n_plane = sky.planes.size();
   std::vector<double> c = sky.weights;  // constant spectra: one term

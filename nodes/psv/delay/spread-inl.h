@@ -144,9 +144,8 @@ inline HWY_NOINLINE void weigh_extended(const GriddedRow& job, Profile profile, 
   const double scale = scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
   for (std::size_t s = 0; s < count; ++s) {
     const std::size_t shape = first + s - sky.n_point;
-    const double sine = sky.sin_angle[shape], cosine = sky.cos_angle[shape];
-    const double along = sky.major_rad[shape] * (job.u * sine + job.v * cosine);
-    const double across = sky.minor_rad[shape] * (job.u * cosine - job.v * sine);
+    const double along = sky.axes[shape].along(job.u, job.v, job.w);
+    const double across = sky.axes[shape].across(job.u, job.v, job.w);
     const double argument = scale * (along * along + across * across);
     alignas(64) double value[kMaxTerms + 8], taper[kMaxTerms];
     for (std::size_t i = 0; i < n_taper; i += hn::Lanes(d))

@@ -30,7 +30,7 @@ RT_HD void pull_stage(const AdjointJob& job, const AdjointBlock& block, int thre
 
 /// All sums that a source may have: weights, positions, shapes.
 template <int kPlanes, bool kSpectra>
-inline constexpr int kSourceSums = (kSpectra ? 0 : kPlanes) + 6;
+inline constexpr int kSourceSums = (kSpectra ? 0 : kPlanes) + 3 + 6;
 
 /// Where a block's sum of a source belongs; nowhere if it is not asked for.
 template <int kPlanes, bool kSpectra>
@@ -57,10 +57,11 @@ RT_HD void put_sum(int thread, int sum, const SourceSums<kPlanes, kSpectra>& sum
   for (int i = 0; i < kWeights; ++i)
     if (sum == i) value = sums.weight[0][i];
   RT_UNROLL
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3; ++i)
     if (sum == kWeights + i) value = sums.position[i];
-    if (sum == kWeights + 3 + i) value = sums.shape[i];
-  }
+  RT_UNROLL
+  for (int i = 0; i < 6; ++i)
+    if (sum == kWeights + 3 + i) value = sums.axes[i];
   shared[thread] = value;
 }
 /// The threads of a source, in order.

@@ -46,7 +46,7 @@ struct AdjointJob {
   /// Rows that a block stages at a time: as many pairs as there are threads.
   RT_HD int rows_per_stage() const { return DeviceShape::kThreads / sources; }
   std::int64_t partial_values() const { return std::int64_t{n_portion} * sum.n_run * sum.n_source * n_sum; }
-  void count_sums() { n_sum = weight_sums() + (positions ? 3 : 0) + (shapes ? 3 : 0); }
+  void count_sums() { n_sum = weight_sums() + (positions ? 3 : 0) + (shapes ? 6 : 0); }
   /// What `channel_partial` holds, so many groups of so many values.
   bool has_channel_partial() const { return weights && (spectra() || sides()); }
   std::int32_t channel_groups() const { return n_portion * groups(); }

@@ -130,10 +130,10 @@ RT_HD void add_row(const AdjointJob& job, const DeviceRow& row, const DeviceSour
   if (job.shapes) {
     const double scale = scale_of(job.sum.profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
     const double of_argument = -2 * scale * (bends(job) ? of.fall : of.square);
-    const double along = row.u * s.sin_angle + row.v * s.cos_angle, across = row.u * s.cos_angle - row.v * s.sin_angle;
-    all.shape[0] += of_argument * s.major_rad * along * along;
-    all.shape[1] += of_argument * s.minor_rad * across * across;
-    all.shape[2] += of_argument * (s.major_rad * s.major_rad - s.minor_rad * s.minor_rad) * along * across;
+    const double along = of_argument * s.axes.along(row.u, row.v, row.w);
+    const double across = of_argument * s.axes.across(row.u, row.v, row.w);
+    all.axes[0] += along * row.u, all.axes[1] += along * row.v, all.axes[2] += along * row.w;
+    all.axes[3] += across * row.u, all.axes[4] += across * row.v, all.axes[5] += across * row.w;
   }
 }
 

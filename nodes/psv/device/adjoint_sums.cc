@@ -193,7 +193,8 @@ void AdjointSums::collect(const Totals& totals) {
     if (wish_.positions)
       for (std::size_t i = 0; i < 3; ++i) sums_.positions[3 * s + i] += *from++;
     if (totals.shapes)
-      for (std::size_t i = 0; i < 3; ++i) sums_.shapes[3 * (s - sky.n_point) + i] += *from++;
+      for (auto* axis : {sums_.axes[s - sky.n_point].major, sums_.axes[s - sky.n_point].minor})
+        for (std::size_t i = 0; i < 3; ++i) axis[i] += *from++;
   }
   for (const bool right : {false, true})
     if (totals.sides[right])

@@ -12,7 +12,7 @@ template <int kPlanes, bool kSpectra>
 struct SourceSums {
   double weight[kSpectra ? DeviceShape::kChannels : 1][kPlanes] = {};  ///< or those of one side of the Jones terms
   double position[3] = {};  ///< l, m, n, each as if independent of the others
-  double shape[3] = {};     ///< major, minor axis, position angle
+  double axes[6] = {};      ///< components of both axes
 };
 
 /// Sums over the channels of a tile, for one source and row.

@@ -127,9 +127,8 @@ RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<
 }
 
 /// X of the taper G(X nu^2) of a shape (runtime/math/profile.h), nu in hertz.
-RT_HD inline double taper_argument(Profile profile, const DeviceSource& s, double u, double v, double lowest_hz) {
-  const double along = s.major_rad * (u * s.sin_angle + v * s.cos_angle);
-  const double across = s.minor_rad * (u * s.cos_angle - v * s.sin_angle);
+RT_HD inline double taper_argument(Profile profile, const DeviceSource& s, const DeviceRow& row, double lowest_hz) {
+  const double along = s.axes.along(row.u, row.v, row.w), across = s.axes.across(row.u, row.v, row.w);
   const double scale = scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
   const double x = scale * (along * along + across * across);
   // Beyond exp(-80) nothing is left to lose, and ratios of neighbouring channels stay within range.
@@ -159,7 +158,7 @@ template <class T>
 RT_HD void stage_amplitudes(const DirectJob<T>& job, const DeviceRun& run, const DeviceRow& row, const DeviceSource& s,
                             const DoubleDouble<double>& path, int pair, Staged<T, true>& to) {
   const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
-  if (job.taper()) to.taper[pair] = taper_argument(job.profile, s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
+  if (job.taper()) to.taper[pair] = taper_argument(job.profile, s, row, job.regular ? run.lowest_hz : 0.0);
   if (job.regular && job.smear_time) stage_smearing(run, change, pair, to);
   to.path[0][pair] = path.hi;
   to.path[1][pair] = path.lo;

@@ -99,8 +99,8 @@ TaperOnRun taper_on(Profile profile, const Run& run) {
 /// X of the taper G(X nu^2) of a shape (runtime/math/profile.h). What is no number stays none, which a minimum of the
 /// two need not do.
 template <class V, class T>
-HWY_INLINE V taper_argument(const TaperOnRun& taper, const Sky<T>& sky, std::size_t shape, V u, V v) {
-  const V e = shape_argument(taper.scale, sky, shape, u, v), largest = hn::Set(hn::DFromV<V>(), taper.largest);
+HWY_INLINE V taper_argument(const TaperOnRun& taper, const Sky<T>& sky, std::size_t shape, V u, V v, V w) {
+  const V e = shape_argument(taper.scale, sky.axes[shape], u, v, w), largest = hn::Set(hn::DFromV<V>(), taper.largest);
   return taper.exponential ? hn::IfThenElse(hn::Gt(e, largest), largest, e) : e;
 }
 

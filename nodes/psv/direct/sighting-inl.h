@@ -93,7 +93,8 @@ struct Sighting {
     return turns_of(pair(i), pair(i + 2), pair(i + 4), l, m, n, n_low);
   }
   HWY_INLINE V taper_argument(const TaperOnRun& taper) const {
-    return direct::HWY_NAMESPACE::taper_argument(taper, *block.sky, number() - block.sky->n_point, row(0), row(1));
+    return direct::HWY_NAMESPACE::taper_argument(taper, *block.sky, number() - block.sky->n_point, row(0), row(1),
+                                                 row(2));
   }
 };
 

@@ -80,8 +80,12 @@ struct CellProblem {
     u = {&in, kUvw, 0, 0}, v = {&in, kUvw, 1, 0}, w = {&in, kUvw, 2, 0};
     if (body.has_rates) du = {&in, kUvw, 3, 0}, dv = {&in, kUvw, 4, 0}, dw = {&in, kUvw, 5, 0};
     if (const auto columns = static_cast<std::size_t>(body.shape_columns); columns > 0) {
-      major = {&in, kShape, 0, columns}, minor = {&in, kShape, 1, columns}, position_angle = {&in, kShape, 2, columns};
-      if (columns == 4) profile = {&in, kShape, 3, columns};
+      if (body.shapes_are_vectors())
+        for (std::size_t i = 0; i < 6; ++i) axes[i] = {&in, kShape, i, columns};
+      else
+        major = {&in, kShape, 0, columns}, minor = {&in, kShape, 1, columns},
+        position_angle = {&in, kShape, 2, columns};
+      if (body.has_profiles()) profile = {&in, kShape, static_cast<std::size_t>(body.axis_columns()), columns};
     }
     set_matrix(&in, kBrightness, body.brightness_elements == 4, brightness);
     if (body.brightness_elements == 1) brightness[3] = brightness[0];  // unpolarised
@@ -89,7 +93,7 @@ struct CellProblem {
 
   std::ptrdiff_t n_source;
   int n_minus;
-  CellView<In> l, m, n, u, v, w, du, dv, dw, major, minor, position_angle, profile;
+  CellView<In> l, m, n, u, v, w, du, dv, dw, major, minor, position_angle, axes[6], profile;
   ComplexCellView<In> brightness[4];
   Pairs jones;
   int n_jones;

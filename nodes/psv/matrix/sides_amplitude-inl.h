@@ -55,7 +55,8 @@ inline HWY_NOINLINE void taper(const Sky<double>& sky, const SideBlock& block, c
   const std::size_t lanes = hn::Lanes(d);
   const double scale = argument_scale(block.profile);
   for (std::size_t s = block.begin; s < block.begin + block.count; ++s, to += lanes) {
-    const SideVector a = tapers_of(block.profile, shape_argument(scale, sky, s - sky.n_point, at.u, at.v));
+    const ShapeAxes<double>& axes = sky.axes[s - sky.n_point];
+    const SideVector a = tapers_of(block.profile, shape_argument(scale, axes, at.u, at.v, at.w));
     hn::Store(first ? a : hn::Mul(a, hn::Load(d, to)), d, to);
   }
 }
@@ -100,7 +101,7 @@ inline HWY_NOINLINE void fill_amplitudes(const SidesProblem& job, const SidesTil
       return job.of.channels.frequency_hz[static_cast<std::size_t>(cells.channel[i])] * u[of];
     });
   };
-  taper(sky, block, {scaled(rows.u), scaled(rows.v), hn::Zero(SideTag())}, first, to);
+  taper(sky, block, {scaled(rows.u), scaled(rows.v), scaled(rows.w)}, first, to);
 }
 
 }  // namespace HWY_NAMESPACE

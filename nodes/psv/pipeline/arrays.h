@@ -27,7 +27,7 @@ struct DeviceShape {
 
 struct alignas(16) DeviceSource {  // read two numbers at a time
   double l, m, n_high, n_low;
-  double major_rad, minor_rad, sin_angle, cos_angle;  ///< zero for points
+  ShapeAxes<double> axes;  ///< zero for points
 };
 
 /// Channels that one block covers: a regular run (see Run), or any that are next to each other.

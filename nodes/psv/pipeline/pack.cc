@@ -38,11 +38,8 @@ std::vector<DeviceSource> device_sources(const Sky<double>& sky, std::size_t beg
   std::vector<DeviceSource> sources;
   sources.reserve(end - begin);
   for (std::size_t s = begin; s < end; ++s) {
-    sources.push_back({sky.l[s], sky.m[s], sky.n_high[s], sky.n_low[s], 0, 0, 0, 0});
-    if (s < sky.n_point) continue;
-    const std::size_t shape = s - sky.n_point;
-    sources.back().major_rad = sky.major_rad[shape], sources.back().minor_rad = sky.minor_rad[shape];
-    sources.back().sin_angle = sky.sin_angle[shape], sources.back().cos_angle = sky.cos_angle[shape];
+    sources.push_back({sky.l[s], sky.m[s], sky.n_high[s], sky.n_low[s], {}});
+    if (s >= sky.n_point) sources.back().axes = sky.axes[s - sky.n_point];
   }
   return sources;
 }

@@ -45,6 +45,8 @@ def shapes(g: Growth, sources: int | None) -> str:
     dims = () if sources is None else (sources,)
     major = g.rng.uniform(0, 3e-4, dims)
     shape = np.stack([major, g.rng.uniform(0, 1, dims) * major, g.rng.uniform(-4, 4, dims)], axis=-1)
+    if g.chance(0.4):  # axes as vectors
+        shape = 3e-4 * g.rng.normal(size=(*dims, 6))
     point = g.rng.random(dims) < 0.4
     shape = np.where(point[..., None], 0.0, shape)
     if g.chance(0.4):  # with the number of the profile

@@ -34,7 +34,10 @@ def psv(call: Call) -> Value:
         weight = weight * smearing(call, lmn, uvw, rates)
     shape = call.child("shape")
     if shape is not None:
-        required(shape.dims in ((sources, 3), (sources, 4)), f"shapes of dimensions {shape.dims} for {sources} sources")
+        required(
+            shape.dims in [(sources, n) for n in (3, 4, 6, 7)],
+            f"shapes of dimensions {shape.dims} for {sources} sources",
+        )
         weight = weight * taper(shape.x, uvw, nu)
     terms = as_matrices(call.child("brightness").x, sources, "brightness")
     size = np.linalg.norm(terms.astype(complex), axis=(-2, -1))

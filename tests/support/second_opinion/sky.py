@@ -115,32 +115,34 @@ def tf_smear_factor(call: Call) -> Value:
 def taper(shape: np.ndarray, uvw: np.ndarray, frequency_hz: np.ndarray) -> np.ndarray:
     """exp(-pi^2/(4 ln 2) q^2) of a Gaussian, (1 + (2 pi q)^2)^(-3/2) of an exponential disk, in extended precision,
     2 J1(pi q)/(pi q) of a uniform disk."""
-    major, minor, angle = (column(shape, k).astype(np.longdouble) for k in range(3))
-    u, v = (column_like(uvw, k, shape) * frequency_hz / C_M_S for k in (0, 1))
-    along = major * (u * np.sin(angle) + v * np.cos(angle))
-    across = minor * (u * np.cos(angle) - v * np.sin(angle))
+    numbers = [column(shape, k).astype(np.longdouble) for k in range(shape.shape[-5])]
+    baseline = [column_like(uvw, k, shape) * frequency_hz / C_M_S for k in range(3)]
+    if len(numbers) < 6:
+        major, minor, angle = numbers[:3]
+        along = major * (baseline[0] * np.sin(angle) + baseline[1] * np.cos(angle))
+        across = minor * (baseline[0] * np.cos(angle) - baseline[1] * np.sin(angle))
+    else:
+        along, across = (sum(numbers[first + k] * baseline[k] for k in range(3)) for first in (0, 3))
     square = along**2 + across**2
     gaussian = np.exp(-((TWO_PI / 2) ** 2) / (4 * np.log(np.longdouble(2))) * square)
-    if shape.shape[-5] == 3:
+    if len(numbers) in (3, 6):
         return gaussian
     exponential_disk = (1 + TWO_PI**2 * square) ** np.longdouble(-1.5)
     uniform_disk = airy((TWO_PI / 2 * np.sqrt(square)).astype(float))
-    number = column(shape, 3)
+    number = column(shape, len(numbers) - 1)
     return np.where(number == 1, exponential_disk, np.where(number == 2, uniform_disk, gaussian))
 
 
 @opinion("SourceShape")
 def source_shape(call: Call) -> Value:
     shape = call.child("shape").x
-    required(
-        len(shape.shape[1:-4]) in (1, 2) and shape.shape[-5] in (3, 4), "shape of other than three or four numbers"
-    )
+    required(len(shape.shape[1:-4]) in (1, 2) and shape.shape[-5] in (3, 4, 6, 7), "shape of such a number of numbers")
     uvw, _ = rows_of_uvw(call.child("uvw").x)
     y = taper(shape, uvw, call.axis("freq"))
     # The exponent rounds by as much as it is; a uniform disk's series has terms of up to 30.
     scale = np.where(y > 0, y * (1 + np.abs(np.log(np.abs(y) + (y == 0)))), 0)
-    if shape.shape[-5] == 4:
-        scale = np.where(column(shape, 3) == 2, 100, scale)
+    if shape.shape[-5] in (4, 7):
+        scale = np.where(column(shape, shape.shape[-5] - 1) == 2, 100, scale)
     return call.result(y.astype(float), scale)
 
 

@@ -71,7 +71,7 @@ def test_model_is_what_predict_says(small_ms, small_sky):
         duvw_m_s=tile["uvw_rate_m_s"].reshape(-1, 3),
         exposure_s=tile["exposure_s"].ravel(),
         channel_width_hz=tile["channel_width_hz"],
-        gaussian=small_sky.shapes_in_plane(CENTRE),
+        gaussian=small_sky.shape_axes(CENTRE),
     )
     np.testing.assert_allclose(got.reshape(-1, 8, 4), expected.reshape(-1, 8, 4), atol=1e-6)
 

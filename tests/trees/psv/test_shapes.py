@@ -80,6 +80,32 @@ def test_visibilities_are_those_of_the_brightness(kinds, precision, tolerance):
     np.testing.assert_array_equal(with_zeros, rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes))
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_axes_may_be_vectors(profile):
+    """A shape that is turned out of the plane sees a baseline as one in the plane sees the turned baseline."""
+    lmn, stokes, axes, uvw_m = random_sky(6, 5)
+    lmn = np.broadcast_to([0.0, 0.0, 1.0], lmn.shape)  # no phases
+    turn = np.linalg.qr(np.random.default_rng(8).normal(size=(3, 3)))[0]
+    c, s = np.cos(axes[:, 2, None]), np.sin(axes[:, 2, None])
+    vectors = np.hstack([axes[:, :1] * (s * turn[0] + c * turn[1]), axes[:, 1:2] * (c * turn[0] - s * turn[1])])
+    got = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, **{profile: vectors}, verify=10)
+    expected = rt.predict(uvw_m @ turn.T, FREQUENCY_HZ, lmn, stokes, **{profile: axes})
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13 * stokes.sum())
+    # Beside others in the plane, in single precision, and through Jones terms.
+    other = PROFILES[PROFILES.index(profile) - 1]
+    half = np.arange(len(axes))[:, None] % 2 == 0
+    both = {profile: np.where(half, vectors, 0), other: np.where(half, 0, axes)}
+    apart = [
+        rt.predict(uvw_m, FREQUENCY_HZ, lmn[k::2], stokes[k::2], **{p: x[k::2]})
+        for k, (p, x) in enumerate(both.items())
+    ]
+    for precision, tolerance in (("double", 1e-12), ("single", 1e-6)):
+        got = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, **both, precision=precision)
+        assert np.abs(got - sum(apart)).max() < tolerance * stokes.sum()
+    with pytest.raises(rt.Error, match=r"gaussian has shape \[5, 5\], expected \[5, 3\]"):
+        rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, gaussian=vectors[:, :5])
+
+
 def test_verification_knows_disks():
     lmn, stokes, axes, uvw_m = random_sky(5, 4)
     found = []

@@ -1,6 +1,7 @@
 """Gaussians on the sky in the (l, m) plane of a phase centre, against ellipses projected point by point."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,9 +101,22 @@ def test_trees_take_the_shapes_of_their_phase_centre():
     centre = (0.9, -0.5)
     seen = rt.sky_nodes(ns, SkyModel([source]), centre)
     shape = rt.Forest(ns).evaluate(seen.shape)[..., 0, 0]
-    np.testing.assert_array_equal(shape, SkyModel([source]).shapes_in_plane(centre))
+    np.testing.assert_array_equal(shape, SkyModel([source]).shape_axes(centre))
     # The meridian of a source 0.1 rad to the east leans by about 0.1 sin(dec), in the south to the east.
-    assert shape[0, 2] - 0.2 == pytest.approx(-0.1 * math.sin(-0.5), abs=3e-3)
+    assert math.atan2(shape[0, 0], shape[0, 1]) - 0.2 == pytest.approx(-0.1 * math.sin(-0.5), abs=3e-3)
+    # Both axes are tangents of the sphere, as long as they are on the sky.
+    lmn = rt.Forest(ns).evaluate(seen.lmn)[0, :, 0, 0]
+    axes = shape.reshape(2, 3)
+    np.testing.assert_allclose(axes @ lmn, 0, atol=1e-18)
+    np.testing.assert_allclose(axes @ axes.T, np.diag([9e-8, 1e-8]), atol=1e-21)
+    in_plane = replace(source, shape_in_plane=True)
+    seen = rt.sky_nodes(ns.Subscope("plane"), SkyModel([in_plane]), centre)
+    np.testing.assert_array_equal(rt.Forest(ns).evaluate(seen.shape)[..., 0, 0], [in_plane.shape])
+    mixed = SkyModel([in_plane, replace(source, name="t"), Source("p", 1.0, -0.5, (1, 0, 0, 0))]).shapes_seen_from(
+        centre
+    )
+    np.testing.assert_allclose(mixed[0, [0, 1]], 3e-4 * np.array([math.sin(0.2), math.cos(0.2)]), rtol=1e-14)
+    np.testing.assert_array_equal(mixed[1:], [SkyModel([source]).shape_axes(centre)[0], np.zeros(6)])
 
 
 BBS = "format = Name, Type, Ra, Dec, I, MajorAxis, MinorAxis, Orientation, OrientationIsAbsolute\n"

@@ -82,7 +82,7 @@ def test_visibilities_are_those_of_the_brightness():
 def test_the_first_one_is_a_gaussian():
     shape = (9e-4, 5e-4, 0.6)
     one = replace(SOURCE, shapelets=Shapelets(*shape, {(0, 0): 1.0}))
-    uvw = baselines(6) * [1, 1, 0]
+    uvw = baselines(6)
     for in_plane in (False, True):
         looks = [replace(one, shape_in_plane=in_plane), replace(one, shapelets=None, gaussian=shape)]
         looks[1] = replace(looks[1], shape_in_plane=in_plane)

@@ -14,7 +14,7 @@ from ..arguments import check_fields, checked
 from ..beams import AnyBeam
 from ..directions import mean_direction
 from .errors import SkyModelError
-from .projection import projected, tangents_at
+from .projection import axes_at, projected, tangents_at
 from .source import PROFILES, Source
 
 Float64Array = NDArray[np.float64]
@@ -217,6 +217,19 @@ class SkyModel(Sequence):
         if turned.any():
             shapes[turned] = projected(shapes[turned], self.radec_rad[turned], phase_centre_rad)
         return np.column_stack([shapes, self.profile]) if self.profile.any() else shapes
+
+    def shape_axes(self, phase_centre_rad: Sequence[float]) -> Float64Array:
+        """[S,6] components of the axes of each profile along u, v and w of a phase centre (ra, dec), major then minor,
+        radians: as sources on the sky see baselines, w included; zeros for points and for shapelets."""
+        return axes_at(self.shape_rad, self.tangents(phase_centre_rad))
+
+    def shapes_seen_from(self, phase_centre_rad: Sequence[float]) -> Float64Array:
+        """`shape_axes` [S,6], or [S,7] with the number of the profile where not all are of the first one;
+        `shapes_in_plane` where all lie in the (l, m) plane."""
+        if not (self.shape_rad.any(axis=1) & ~self.shape_in_plane).any():
+            return self.shapes_in_plane(phase_centre_rad)
+        axes = self.shape_axes(phase_centre_rad)
+        return np.column_stack([axes, self.profile]) if self.profile.any() else axes
 
     def tangents(self, phase_centre_rad: Sequence[float]) -> Float64Array:
         """[S,2,3] unit vectors to the east and to the north at each source as coordinates u, v, w of a phase centre

@@ -1,13 +1,15 @@
-"""Shapes on the sky as the shapes in the (l, m) plane that nodes take.
+"""Shapes on the sky as nodes take them: by their axes as vectors, or as shapes in the (l, m) plane.
 
 A small ellipse at (ra, dec) is drawn with the offsets x to the east and y to the north in the tangent plane at its own
-place. To first order these become offsets in the plane of direction cosines of a phase centre (ra0, dec0) by
+place. Tangents to the east and to the north, as coordinates u, v, w of a phase centre (ra0, dec0), say what of a
+baseline it sees (`tangents_at`). To first order the offsets become offsets in the plane of direction cosines by
 
     dl = cos(a) x - sin(dec) sin(a) y                                            a = ra - ra0
     dm = sin(dec0) sin(a) x + (cos(dec) cos(dec0) + sin(dec) sin(dec0) cos(a)) y
 
 (the derivatives of the SIN projection; Calabretta & Greisen 2002, A&A 395, 1077, section 5.1.5): the position angle
-turns by the convergence of meridians, and the axis along the direction from the centre is foreshortened by n.
+turns by the convergence of meridians, and the axis along the direction from the centre is foreshortened by n. What is
+lost is the third coordinate: w across the shape.
 """
 
 from __future__ import annotations
@@ -29,6 +31,14 @@ def projected(
     left, widths, _ = np.linalg.svd(np.einsum("ijs,jks->sik", plane, axes))
     # The direction of the longer axis (dl, dm); position angles count from north (m) to east (l).
     return np.column_stack([widths, np.arctan2(left[:, 0, 0], left[:, 1, 0]) % np.pi])
+
+
+def axes_at(shapes_rad: NDArray[np.float64], tangents: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[S,6] components along u, v, w of the major and of the minor axis (radians) of ellipses drawn on tangents
+    [S,2,3] to the east and to the north."""
+    major, minor, angle = shapes_rad.T[:, :, None]
+    (east, north), c, s = np.moveaxis(tangents, 1, 0), np.cos(angle), np.sin(angle)
+    return np.hstack([major * (s * east + c * north), minor * (c * east - s * north)])
 
 
 def tangents_at(radec_rad: NDArray[np.float64], centre_rad: Sequence[float]) -> NDArray[np.float64]:

@@ -160,7 +160,7 @@ def make_voltages(
     if len(sky):
         elevation, _ = horizontal(telescope, sky.radec_rad, start_mjd_s + np.array([0.0, duration_s]), dut1_s)
         warn_of_sources(sky.names, elevation, 3)
-    shapes = sky.shapes_in_plane(phase_centre_rad) if len(sky) else []
+    shapes = sky.shapes_seen_from(phase_centre_rad) if len(sky) else []
 
     def positions_m(time_s) -> NDArray[np.float64]:
         return antenna_uvw(telescope, np.asarray(phase_centre_rad, float), np.asarray(time_s, float), dut1_s, "J2000")
@@ -178,7 +178,7 @@ def make_voltages(
                 n = max(_SHORTEST, n // 2)
             segment = Segment(band, n, paths, receivers.noise_jy, rng)
             for source, fluxes in enumerate(stokes):
-                shape = shapes[source] if np.any(shapes[source][:2]) else None
+                shape = shapes[source] if sky[source].is_extended else None
                 segment.add_source(source, fluxes, frequency_hz, shape, uvw_m[1], telescope.feed)
             codes = np.empty((n, receivers.channels, n_input), files.dtype)
             for antenna in range(n_antenna):

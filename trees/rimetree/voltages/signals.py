@@ -88,11 +88,11 @@ def taper_modes(
     low, high = band.centre_hz + offsets.min(), band.centre_hz + offsets.max()
     parts = max(1, math.ceil((high - low) / (_TAPER_STEP * max(high, 1.0))))
     part = np.minimum((offsets - offsets.min()) / max(high - low, 1e-300) * parts, parts - 1).astype(np.int64)
-    u_m, v_m = (uvw_m[:, None, k] - uvw_m[None, :, k] for k in (0, 1))
+    baselines_m = [uvw_m[:, None, k] - uvw_m[None, :, k] for k in range(3)]
     weights = []
     for k in range(parts):
         wavelengths = (low + (k + 0.5) * (high - low) / parts) / SPEED_OF_LIGHT_M_S
-        power, modes = np.linalg.eigh(taper_at(shape, u_m * wavelengths, v_m * wavelengths))
+        power, modes = np.linalg.eigh(taper_at(shape, *(metres * wavelengths for metres in baselines_m)))
         weights.append((modes * np.sqrt(np.maximum(power, 0)))[:, ::-1])  # the strongest first
     stacked = np.stack(weights, axis=-1)
     strength = np.square(stacked).sum(axis=0).max(axis=-1)

@@ -125,7 +125,8 @@ void check_differences(CaseOptions o, Devices& devices) {
             differences.of(s, 1, [&](Source& x, Real d) { move_along(c.problem.sky.planes[p], x.brightness[f], d); }),
             "weight");
     if (k < c.problem.sky.n_point) continue;
-    const double* shape = got.shapes.data() + 3 * (k - c.problem.sky.n_point);
+    double shape[3] = {};
+    add_in_plane(got.axes[k - c.problem.sky.n_point], c.major[s], c.minor[s], c.angle[s], shape);
     expect_near(shape[0], differences.of(s, 1e-9L, [](Source& x, Real d) { x.major += d; }), "major axis");
     expect_near(shape[1], differences.of(s, 1e-9L, [](Source& x, Real d) { x.minor += d; }), "minor axis");
     expect_near(shape[2], differences.of(s, 1e-3L, [](Source& x, Real d) { x.position_angle += d; }), "angle");
@@ -219,9 +220,9 @@ TEST(PsvAdjointDevice, GivesWhatIsAskedForOnly) {
     const psv::adjoint::SourceAdjoints got = c.on(devices, wish);
     EXPECT_EQ(got.weights, wish.weights ? all.weights : std::vector<double>());
     EXPECT_EQ(got.positions, wish.positions ? all.positions : std::vector<double>());
-    EXPECT_EQ(got.shapes, wish.shapes ? all.shapes : std::vector<double>());
+    EXPECT_EQ(numbers_of(got.axes), wish.shapes ? numbers_of(all.axes) : std::vector<double>());
     EXPECT_EQ(devices.simulated.front()->statistics().bytes_to_host - before,
-              8 * (got.weights.size() + got.positions.size() + got.shapes.size()));
+              8 * (got.weights.size() + got.positions.size() + 6 * got.axes.size()));
   }
 }
 

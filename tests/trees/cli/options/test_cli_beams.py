@@ -32,7 +32,7 @@ def apparent(sky_file, path):
     stokes = sky.stokes_jy[:, None, :] * (power * slope)[:, :, None]
     lmn = np.stack([l, m, n], axis=1)
     uvw = tile["uvw_m"].reshape(-1, 3)
-    found = rt.predict(uvw, tile["frequency_hz"], lmn, stokes, gaussian=sky.shapes_in_plane(group.phase_centre_rad))
+    found = rt.predict(uvw, tile["frequency_hz"], lmn, stokes, gaussian=sky.shape_axes(group.phase_centre_rad))
     return found.reshape(*tile["uvw_m"].shape[:2], len(tile["frequency_hz"]), 4)
 
 
@@ -137,7 +137,7 @@ def through_dishes_that_differ(sky_file, path):
                 frequency_hz,
                 np.stack([l, m, n], axis=1),
                 stokes,
-                gaussian=sky.shapes_in_plane(CENTRE),
+                gaussian=sky.shape_axes(CENTRE),
             ).reshape(-1, len(frequency_hz), 4)
         )
     return np.array(expected)
