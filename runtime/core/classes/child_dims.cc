@@ -102,4 +102,17 @@ void require_dims(const NodeClass& node_class, std::span<const TensorShape* cons
   }
 }
 
+void DimsCheck::require(const NodeClass& node_class, std::span<const TensorShape* const> children) {
+  if (node_class.children.empty()) return;
+  std::vector<std::optional<TensorShape>>& good = good_[&node_class];
+  const auto same = [](const std::optional<TensorShape>& known, const TensorShape* child) {
+    return child == nullptr ? !known : known && *known == *child;
+  };
+  if (!good.empty() && std::equal(good.begin(), good.end(), children.begin(), children.end(), same)) return;
+  require_dims(node_class, children);
+  good.clear();
+  for (const TensorShape* child : children)
+    good.push_back(child == nullptr ? std::nullopt : std::optional<TensorShape>(*child));
+}
+
 }  // namespace rimetree

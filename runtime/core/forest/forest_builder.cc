@@ -189,6 +189,7 @@ bool ForestBuilder::is_parent(int node, int child) const {
 }
 
 void ForestBuilder::infer_dims() {
+  DimsCheck dims_check;
   std::vector<const TensorShape*> dims;
   for (const int i : forest_->order_) {
     bool children_sound = sound_[i];
@@ -198,7 +199,7 @@ void ForestBuilder::infer_dims() {
     try {
       forest_->dims_of_children(i, dims);
       Node& node = *forest_->nodes_[i];
-      require_dims(node.node_class(), dims);
+      dims_check.require(node.node_class(), dims);
       Forest::bind(node, node.result_dims(dims), dims);
     } catch (const Cancelled&) {
       throw;

@@ -103,11 +103,12 @@ class ForestRewriter {
 
   void set_dims() {
     std::vector<const TensorShape*> dims;
+    DimsCheck dims_check;
     for (const int number : forest_->order_) {
       if (number_[number] < 0) continue;
       forest_->dims_of_children(number, dims);
       Node& node = *forest_->nodes_[number];
-      require_dims(node.node_class(), dims);
+      dims_check.require(node.node_class(), dims);
       Forest::bind(node, node.result_dims(dims), dims);
       if (!new_nodes_[number_[number]].replaces) continue;
       const Node& replaced = from_.node(number);
