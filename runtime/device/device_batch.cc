@@ -1,15 +1,10 @@
-// An item of a launch is a node's values, or its derivative with respect to one unknown. Values that are only on the
-// host go up, known by their result's stamp, and stay until another version comes or room is needed. Small ones of one
-// producing batch go together, and so do small derivatives, which for a Parm are the same from step to step. Over a run
-// constants go up once, and per tile only what has changed; tests count the bytes.
+// An item of a launch is a node's values, or its derivative with respect to one unknown.
 #include "runtime/device/device_batch.h"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
-#include <unordered_map>
 
 #include "runtime/core/fingerprint.h"
+#include "runtime/device/job_arrays.h"
 #include "runtime/device/recorded_job.h"
 
 namespace rimetree {
@@ -21,149 +16,15 @@ static_assert(kJobAxes == kAxes);
 static_assert(std::has_unique_object_representations_v<CellItem> &&
               std::has_unique_object_representations_v<CellArray>);
 
-using Handle = memory::ResidentArrays::Handle;
-
-/// What an array is, for its key.
-enum Role : std::uint64_t {
-  kOneResult = 101,
-  kOneDerivative,
-  kGroup,
-  kDerivativeGroup,
-  kItems,
-  kArrays,
-  kAxisGrid,
-  kOperations,
-  kNumbers
-};
-
-constexpr std::size_t kAlignment = 2 * sizeof(double);
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-/// A child's values, or its derivative.
-struct Input {
-  const Result* of;
-  const Derivative* derivative;  ///< nullptr: values
-  const Vells& values() const { return derivative != nullptr ? derivative->value : of->value; }
-  /// Tells arrays of one node from each other.
-  std::uint64_t name() const {
-    if (derivative == nullptr) return resident_key(*of).owner;
-    const auto node = static_cast<std::uint64_t>(of->node);
-    return mix(mix(kOneDerivative, node), fingerprint(derivative->parameter));
-  }
-};
-
-/// The arrays of a job, and where the values of children are in them. They stay on the device as long as this lives;
-/// what is queued before that comes before their memory is used again.
-class JobArrays {
- public:
-  struct Place {
-    std::int32_t base = -1;
-    std::size_t offset = 0;
-  };
-
-  JobArrays(DeviceContext& device, const DeviceBatch& batch) : device_(device) {
-    Groups groups;
-    for (std::size_t i = 0; i < batch.plans.size(); ++i) {
-      const DevicePlan& plan = batch.plans[i];
-      const auto children = batch.evaluations[i]->children();
-      for (std::size_t slot = 0; slot < children.size(); ++slot) {
-        const Result* child = children[slot];
-        if (child == nullptr) continue;
-        if (plan.reads(slot)) add(batch, {child, nullptr}, groups);
-        for (const Derivative& derivative : child->derivatives)
-          if (plan.reads(slot, derivative.parameter)) add(batch, {child, &derivative}, groups);
-      }
-    }
-    for (auto& [group, inputs] : groups) bring_up_together(group, inputs);
-  }
-
-  /// Nowhere if nobody reads them.
-  Place at(const Vells& values) const {
-    const auto known = at_.find(&values);
-    return known != at_.end() ? known->second : Place{};
-  }
-  /// Makes an array the job's next one.
-  std::int32_t add(Handle array) {
-    arrays_.push_back(std::move(array));
-    return static_cast<std::int32_t>(arrays_.size() - 1);
-  }
-  /// Tells the job where the arrays are.
-  void describe(CellJob& job, std::uint64_t owner) {
-    std::vector<std::byte*> all;
-    for (const Handle& array : arrays_) all.push_back(array.as<std::byte>());
-    job.n_array = static_cast<std::int32_t>(all.size());
-    if (all.size() <= CellJob::kFewArrays) {
-      std::copy(all.begin(), all.end(), job.few);
-      return;
-    }
-    const auto bytes = std::as_bytes(std::span(all));
-    table_ = device_.arrays().get({mix(kArrays, owner), fingerprint(bytes)}, bytes);
-    job.d_many = table_.as<std::byte* const>();
-  }
-
- private:
-  /// By what made them. Derivatives, many of which never change, go by themselves.
-  using Groups = std::map<std::pair<Role, std::uint64_t>, std::vector<Input>>;
-
-  void add(const DeviceBatch& batch, const Input& input, Groups& groups) {
-    const Vells& values = input.values();
-    if (!at_.try_emplace(&values).second) return;
-    const auto& slice = values.device();
-    if (slice != nullptr && &slice->block().arrays() == &device_.arrays())
-      at_[&values] = {on_block(slice->block()), slice->offset()};
-    else if (values.bytes() > kSmallArrayBytes)
-      bring_up(input);
-    else
-      groups[{input.derivative != nullptr ? kDerivativeGroup : kGroup, batch.group_of(input.of->node)}].push_back(
-          input);
-  }
-  std::int32_t on_block(memory::DeviceBlock& block) {
-    const auto [known, is_new] = blocks_.try_emplace(&block, 0);
-    if (is_new) known->second = add(block.on_device());
-    return known->second;
-  }
-  void bring_up(const Input& input) {
-    const Vells& values = input.values();
-    const auto* first = static_cast<const std::byte*>(values.host());
-    at_[&values] = {add(device_.arrays().get({input.name(), input.of->stamp}, std::span(first, values.bytes()))), 0};
-  }
-  /// One array of all that a group gives to this batch: nodes that go together into other batches find it there.
-  void bring_up_together(const Groups::key_type& group, std::vector<Input>& inputs) {
-    const auto order = [](const Input& input) {
-      return std::pair(input.of->node, input.derivative != nullptr ? input.derivative->parameter : ParameterId{});
-    };
-    std::sort(inputs.begin(), inputs.end(), [&](const Input& a, const Input& b) { return order(a) < order(b); });
-    std::uint64_t owner = mix(group.first, group.second);
-    std::vector<std::byte> all;
-    for (const Input& input : inputs) {
-      owner = mix(owner, input.name());
-      const auto* first = static_cast<const std::byte*>(input.values().host());
-      all.insert(all.end(), first, first + input.values().bytes());
-      all.resize(aligned(all.size()));
-    }
-    // Known by what they are: constants on cells are made anew for each tile, and are the same.
-    Handle array = device_.arrays().get({owner, fingerprint(all)}, std::span<const std::byte>(all));
-    const std::int32_t base = add(std::move(array));
-    std::size_t offset = 0;
-    for (const Input& input : inputs) {
-      at_[&input.values()] = {base, offset};
-      offset += aligned(input.values().bytes());
-    }
-  }
-
-  DeviceContext& device_;
-  std::vector<Handle> arrays_;
-  Handle table_;
-  std::unordered_map<memory::DeviceBlock*, std::int32_t> blocks_;
-  std::unordered_map<const Vells*, Place> at_;
-};
+using Handle = JobArrays::Handle;
 
 Handle axis_grid(DeviceContext& device, const Cells& cells, Axis axis) {
   const AxisGrid& grid = cells.axis(axis);
   std::vector<double> numbers = grid.centre;
   numbers.insert(numbers.end(), grid.width.begin(), grid.width.end());
   const auto bytes = std::as_bytes(std::span(numbers));
-  return device.arrays().get({mix(kAxisGrid, static_cast<std::uint64_t>(axis)), fingerprint(bytes)}, bytes);
+  return device.arrays().get({owner_of(ArrayRole::axis_grid, static_cast<std::uint64_t>(axis)), fingerprint(bytes)},
+                             bytes);
 }
 
 CellArray array_of(const Vells* values, const JobArrays& arrays) {
@@ -192,12 +53,12 @@ class ResultPlaces {
     for (std::size_t i = 0; i < batch.plans.size(); ++i) {
       first_.push_back(block_bytes_);
       bytes_.push_back(result_bytes(*batch.evaluations[i], batch.plans[i]));
-      block_bytes_ += aligned(bytes_.back()) * (1 + batch.plans[i].parameters.size());
+      block_bytes_ += bytes_in_block(bytes_.back()) * (1 + batch.plans[i].parameters.size());
     }
   }
   std::size_t block_bytes() const { return block_bytes_; }
   /// k: 0 for the values, then derivatives.
-  std::size_t offset(std::size_t i, std::size_t k) const { return first_[i] + k * aligned(bytes_[i]); }
+  std::size_t offset(std::size_t i, std::size_t k) const { return first_[i] + k * bytes_in_block(bytes_[i]); }
   std::size_t bytes(std::size_t i) const { return bytes_[i]; }
 
  private:
@@ -207,10 +68,10 @@ class ResultPlaces {
 
 /// An array that stays on the device as long as `device` has room for it.
 template <class T>
-Handle resident(DeviceContext& device, Role role, const std::vector<T>& all) {
+Handle resident(DeviceContext& device, ArrayRole role, const std::vector<T>& all) {
   const auto bytes = std::as_bytes(std::span(all));
   const std::uint64_t name = fingerprint(bytes);
-  return device.arrays().get({mix(role, name), name}, bytes);
+  return device.arrays().get({owner_of(role, name), name}, bytes);
 }
 
 void launch_program_of(DeviceContext& device, const program::ThreadProgram& program, NumberType type,
@@ -226,13 +87,13 @@ void launch_program_of(DeviceContext& device, const program::ThreadProgram& prog
   if (program.operations.size() <= RecordedJob::kFewOperations) {
     std::copy(program.operations.begin(), program.operations.end(), job.few_operations);
   } else {
-    operations = resident(device, kOperations, program.operations);
+    operations = resident(device, ArrayRole::operations, program.operations);
     job.d_operations = operations.as<const program::ThreadOperation>();
   }
   if (program.numbers.size() <= RecordedJob::kFewNumbers) {
     std::copy(program.numbers.begin(), program.numbers.end(), job.few_numbers);
   } else {
-    numbers = resident(device, kNumbers, program.numbers);
+    numbers = resident(device, ArrayRole::numbers, program.numbers);
     job.d_numbers = numbers.as<const double>();
   }
   launch_recorded(device.compute(), job);
@@ -286,7 +147,8 @@ class Items {
     const auto first = std::as_bytes(std::span(items_)), second = std::as_bytes(std::span(children_));
     std::vector<std::byte> all(first.begin(), first.end());
     all.insert(all.end(), second.begin(), second.end());
-    Handle there = device.arrays().get({mix(kItems, owner), fingerprint(all)}, std::span<const std::byte>(all));
+    Handle there =
+        device.arrays().get({owner_of(ArrayRole::items, owner), fingerprint(all)}, std::span<const std::byte>(all));
     job.d_item = there.as<const CellItem>();
     job.d_child = reinterpret_cast<const CellArray*>(there.as<const std::byte>() + first.size());
     return there;
@@ -335,10 +197,6 @@ class Items {
 };
 
 }  // namespace
-
-memory::ArrayKey resident_key(const Result& result) {
-  return {mix(kOneResult, static_cast<std::uint64_t>(result.node)), result.stamp};
-}
 
 void evaluate_on_device(DeviceContext& device, const DeviceBatch& batch) {
   JobArrays arrays(device, batch);
