@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rimetree import sky
-from rimetree.sky import SkyModelError, UnsupportedError
+from rimetree.sky import Shapelets, SkyModel, SkyModelError, Source, UnsupportedError
 from rimetree.sky_fluxes import stokes_i_at
 
 LIST = """---
@@ -125,3 +125,44 @@ def test_lists_as_json_are_recognised(tmp_path):
     component = {"ra": 10.0, "dec": -27.0, "comp_type": "point", "flux_type": law}
     found = read(tmp_path, json.dumps({"s": [component]}))
     assert found["s"].stokes_jy == (2, 0, 0, 0) and found["s"].spectrum == (-0.8,)
+
+
+def test_what_is_written_is_read(tmp_path):
+    look = Shapelets(1e-3, 5e-4, -0.3, {(0, 0): 0.7, (1, 3): -0.2, (4, 2): 1e-5})
+    model = SkyModel(
+        (
+            Source("1e5", 6.2, -1.5, (1.25, 0, 0, -0.5), 1.1e8, (-0.7,), patch="1e5"),
+            Source("two: parts_0", 1.0, 0.5, (-2.0, 0, 0, 0), patch="two: parts", gaussian=(1e-4, 1e-4, 0.0)),
+            Source("two: parts_1", 1.0, 0.6, (0.1, 0.2, 0.3, 0.4), 2e8, (-0.7, 0.1), patch="two: parts"),
+            Source("ähnlich", -0.1, 0.0, (3.0, 0, 0, 0), 1.5e8, patch="ähnlich", shapelets=look.times(1 / look.flux)),
+            Source("flat", 0.0, 0.0, (1.0, 0, 0, 0), patch="flat", shapelets=Shapelets(1, 1, 0, {(1, 0): 1.0})),
+        )
+    )
+    file = tmp_path / "model.yaml"
+    sky.write(model, file)
+    back = sky.read(file)
+    assert back.names == model.names
+    assert all(a.isclose(b) for a, b in zip(model, back, strict=True))
+    again = tmp_path / "again.yml"
+    sky.write(back, again)
+    assert again.read_text() == file.read_text()
+    sky.write(model.without_patches().select(names=["flat"]), file)
+    assert sky.read(file)[0].patch == "flat"
+    assert len(sky.read(file)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rm_rad_m2": 1.0}, "no rotation measures"),
+        ({"spectrum": (1.0, 2.0, 3.0)}, "no spectra of more than"),
+        ({"spectrum": (1.0,), "logarithmic": False}, "no spectra that are polynomials in Jy"),
+        ({"spectrum": (1.0,), "spectrum_scales_polarisation": False}, "no polarisation that does not follow"),
+        ({"gaussian": (1e-4, 1e-4, 0), "shape_in_plane": True}, "drawn on the sky"),
+        ({"patch": "p"}, "calls the components of 'p' 'p'; write BBS, or drop patches"),
+    ],
+)
+def test_what_lists_do_not_hold(change, message):
+    source = Source("s", 0.1, 0.2, (1, 0.5, 0, 0), 1e8, **change)
+    with pytest.raises(UnsupportedError, match=f"'s': .*{message}"):
+        sky.WRITERS["hyperdrive"](SkyModel((source,)))

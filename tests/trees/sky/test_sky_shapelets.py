@@ -168,9 +168,9 @@ def test_a_source_has_one_look():
     assert SOURCE.isclose(replace(SOURCE, shapelets=LOOK.times(1 + 1e-15)))
     for other in (LOOK.times(1.01), replace(LOOK, pa_rad=0.61), replace(LOOK, major_rad=1e-3), None):
         assert not SOURCE.isclose(replace(SOURCE, shapelets=other))
-    for write in WRITERS.values():
+    for format in WRITERS.keys() - {"hyperdrive"}:
         with pytest.raises(UnsupportedError, match="'s'"):
-            write(SkyModel((replace(SOURCE, stokes_jy=(1, 0, 0, 0)),)))
+            WRITERS[format](SkyModel((replace(SOURCE, stokes_jy=(1, 0, 0, 0)),)))
 
 
 LIST = """

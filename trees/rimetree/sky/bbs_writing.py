@@ -73,9 +73,7 @@ def _source_line(source: Source, rotated: bool, rotation_column: bool, absolute_
 def shape_fields(source: Source) -> tuple[str, str, str, str]:
     """Type, MajorAxis, MinorAxis, Orientation as BBS and WSClean files write them."""
     if source.shapelets is not None:
-        raise UnsupportedError(
-            f"source {source.name!r}: shapelets can be read, but no format that is written holds them"
-        )
+        raise UnsupportedError(f"source {source.name!r}: only hyperdrive's lists (.yaml) hold shapelets")
     if source.shape is None:
         return "POINT", "", "", ""
     major, minor, angle = source.shape

@@ -28,6 +28,12 @@ def _read_hyperdrive(reading: Reading, text: str) -> SkyModel:
     return read_hyperdrive(reading, text)
 
 
+def _write_hyperdrive(model: SkyModel) -> str:
+    from .hyperdrive_writing import write_hyperdrive
+
+    return write_hyperdrive(model)
+
+
 def _read_fits(reading: Reading, text: str) -> SkyModel:
     return read_fits([reading.file])
 
@@ -41,16 +47,14 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "hyperdrive": _read_hyperdrive,
     "fits": _read_fits,
 }
-WRITERS: dict[str, Callable[[SkyModel], str]] = {"bbs": write_bbs, "wsclean": write_wsclean}
-#: What names of files end in that other programs write.
-_READ_ONLY = {
-    ".lsm.html": "Tigger",
-    ".osm": "OSKAR",
-    ".yaml": "hyperdrive",
-    ".yml": "hyperdrive",
-    ".json": "hyperdrive",
-    ".fits": "images",
+WRITERS: dict[str, Callable[[SkyModel], str]] = {
+    "bbs": write_bbs,
+    "wsclean": write_wsclean,
+    "hyperdrive": _write_hyperdrive,
 }
+#: What names of files end in that other programs write.
+_READ_ONLY = {".lsm.html": "Tigger", ".osm": "OSKAR", ".json": "hyperdrive in JSON", ".fits": "images"}
+_ENDINGS = {"-sources.txt": "wsclean", ".yaml": "hyperdrive", ".yml": "hyperdrive"}
 
 _LIKE_A_NUMBER = re.compile(r"[+-]?([\d.].*|nan|inf|infinity)", re.IGNORECASE)
 
@@ -121,9 +125,9 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
     """Read a sky model.
 
     `format` is one of `READERS` (default: found from the content). What the file has and a `Source` cannot express
-    (shapelets, unknown columns, ...) is an error; with `skip_unsupported` such sources are left out, such columns
-    passed over, and both listed in the model's `skipped`. A path with wildcards, such as "field-0*-model.fits", is of
-    model images of several frequencies. Raises `SkyModelError` with file, line and column.
+    (unknown columns, kinds of sources, ...) is an error; with `skip_unsupported` such sources are left out, such
+    columns passed over, and both listed in the model's `skipped`. A path with wildcards, such as "field-0*-model.fits",
+    is of model images of several frequencies. Raises `SkyModelError` with file, line and column.
     """
     file = os.fspath(path)
     if format is not None and format not in READERS:
@@ -147,8 +151,8 @@ def _read_images(pattern: str) -> SkyModel:
 
 @checked
 def format_to_write(path: str | os.PathLike) -> str:
-    """What a file's name says of its format: "wsclean" if it ends in `-sources.txt`, else "bbs". Raises `SkyModelError`
-    for what other programs call files of formats that are read only."""
+    """What a file's name says of its format: "wsclean" if it ends in `-sources.txt`, "hyperdrive" if in `.yaml` or
+    `.yml`, else "bbs". Raises `SkyModelError` for what other programs call files of formats that are read only."""
     file = os.fspath(path)
     for ending, name in _READ_ONLY.items():
         if file.lower().endswith(ending):
@@ -157,7 +161,7 @@ def format_to_write(path: str | os.PathLike) -> str:
                 f"of the formats {', '.join(WRITERS)}",
                 file=file,
             )
-    return "wsclean" if file.endswith("-sources.txt") else "bbs"
+    return next((format for ending, format in _ENDINGS.items() if file.lower().endswith(ending)), "bbs")
 
 
 @checked

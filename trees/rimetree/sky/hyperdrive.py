@@ -38,7 +38,7 @@ from .source import PROFILES, Source
 _INDEX_OF_ONE = -0.8
 _CLOSE = 1e-3
 _MOST_COEFFICIENTS = 4
-_NO_FLUX = 1e-6
+_NO_FLUX, _ONE = 1e-6, 1e-12
 
 
 def read_hyperdrive(reading: Reading, text: str) -> SkyModel:
@@ -97,7 +97,7 @@ class _Component:
         shape = self._shape()
         if "shapelets" in shape:
             flux, largest = shape["shapelets"].flux, max(abs(c) for _, _, c in shape["shapelets"].coefficients)
-            if abs(flux) > _NO_FLUX * largest:
+            if abs(flux) > _NO_FLUX * largest and abs(flux - 1) > _ONE:
                 shape["shapelets"] = shape["shapelets"].times(1 / flux)
                 stokes = tuple(s * flux for s in stokes)
         return self._reading.build(

@@ -14,7 +14,7 @@ from ..options.models import SKY_FORMATS, limit_option, patch_option, read_sky
 from ..options.quantities import FLUX, FREQUENCY, dec_text, frequency_text, ra_text
 from ..output import log, table
 
-_WRITABLE = click.Choice(["bbs", "wsclean"])
+_WRITABLE = click.Choice(["bbs", "wsclean", "hyperdrive"])
 
 
 @click.group("sky")
@@ -124,7 +124,7 @@ def _row(source) -> list:
     "--to",
     "target_format",
     type=_WRITABLE,
-    help="Format to write; default: wsclean if the file is called *-sources.txt, else bbs.",
+    help="Format to write; default: wsclean if the file is called *-sources.txt, hyperdrive if *.yaml, else bbs.",
 )
 @click.option("--drop-patches", is_flag=True, help="Forget which patch a source is in, for formats without patches.")
 @click.option(
