@@ -86,7 +86,8 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
              .type = StateType::real,
              .default_value = 0.0,
              .unit = "Hz",
-             .doc = "frequency that was mixed to zero: delays turn its phase, too"}}};
+             .doc = "frequency that was mixed to zero: delays turn its phase, too",
+             .limits = kFiniteNumbers}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {

@@ -32,12 +32,7 @@ class Correlate final : public Node, public Reviewer {
         gates_(static_cast<std::size_t>(state.integer("gates"))),
         gate_length_(static_cast<std::size_t>(state.integer("gate_length"))),
         gate_offset_(state.integer("gate_offset")),
-        band_hz_(state.array("band_hz").data.vector()) {
-    if (gates_ > kMostGates || gate_length_ > kMostSamples || integration_ > kMostSamples ||
-        std::abs(double(gate_offset_)) > double(kMostSamples))
-      throw StateError("state fields: expected at most " + std::to_string(kMostGates) + " gates, and at most " +
-                       std::to_string(kMostSamples) + " for integration, gate_length and gate_offset");
-  }
+        band_hz_(state.array("band_hz").data.vector()) {}
 
   static NodeClass info() {
     return {
@@ -58,22 +53,23 @@ class Correlate final : public Node, public Reviewer {
             {{.name = "integration",
               .type = StateType::integer,
               .doc = "samples in a time cell; cells begin at start_s of the source plus multiples of it",
-              .limits = {.least = 1}},
+              .limits = kSamples},
              {.name = "gates",
               .type = StateType::integer,
               .default_value = std::int64_t{1},
               .doc = "gates of a period, each with products of its own: sample n is in gate "
                      "(n + gate_offset) / gate_length modulo gates",
-              .limits = {.least = 1}},
+              .limits = {.least = 1, .most = 1 << 20}},
              {.name = "gate_length",
               .type = StateType::integer,
               .default_value = std::int64_t{1},
               .doc = "samples for which a gate is open in each period",
-              .limits = {.least = 1}},
+              .limits = kSamples},
              {.name = "gate_offset",
               .type = StateType::integer,
               .default_value = std::int64_t{0},
-              .doc = "samples by which the first period began before the first sample"},
+              .doc = "samples by which the first period began before the first sample",
+              .limits = {.least = -kSamples.most, .most = kSamples.most}},
              {.name = "strategy",
               .type = StateType::text,
               .default_value = std::string("automatic"),
@@ -384,8 +380,7 @@ class Correlate final : public Node, public Reviewer {
   }
 
   static constexpr std::size_t kBlockBytes = std::size_t{32} << 20, kHostBytes = std::size_t{4} << 20, kFewTimes = 256;
-  static constexpr std::size_t kMostGates = 1 << 20;
-  static constexpr std::size_t kMostSamples = std::size_t{1} << 40;
+  static constexpr Limits kSamples{.least = 1, .most = 0x1p40};
 
   correlator::Strategy strategy_;
   std::size_t integration_, gates_, gate_length_;

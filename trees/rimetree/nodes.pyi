@@ -204,7 +204,7 @@ def Channelise(
         delay_s (array, s, default [])
             [input] by which signals come late: whole samples are taken out before, and the rest after
             the transform; empty: none
-        centre_hz (float, Hz, default 0.0)
+        centre_hz (float, finite, Hz, default 0.0)
             frequency that was mixed to zero: delays turn its phase, too
 
     Result: [input], s: the interval between samples of a channel; samples are never all in memory
@@ -356,14 +356,14 @@ def Correlate(
             channels as its band
 
     State
-        integration (int, at least 1, required)
+        integration (int, 1 to 1099511627776, required)
             samples in a time cell; cells begin at start_s of the source plus multiples of it
-        gates (int, at least 1, default 1)
+        gates (int, 1 to 1048576, default 1)
             gates of a period, each with products of its own: sample n is in gate (n + gate_offset) /
             gate_length modulo gates
-        gate_length (int, at least 1, default 1)
+        gate_length (int, 1 to 1099511627776, default 1)
             samples for which a gate is open in each period
-        gate_offset (int, default 0)
+        gate_offset (int, -1099511627776 to 1099511627776, default 0)
             samples by which the first period began before the first sample
         strategy ('automatic', 'bytes', 'groups2', 'groups4', 'hybrid2', 'hybrid4', 'packed' or 'pairs', default 'automatic')
             how products are formed, which changes no bit of them: automatic, bytes (8-bit dot
@@ -1794,7 +1794,7 @@ def Voltages(
             channels
         n_input (int, 1 to 65535, required)
             inputs: antennas times polarisations
-        start_s (float, s, default 0.0)
+        start_s (float, finite, s, default 0.0)
             when the first sample begins
         sample_interval_s (float, above 0, s, default 1.0)
             between the samples of a channel

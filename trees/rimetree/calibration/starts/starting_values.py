@@ -29,13 +29,13 @@ from ..plan.solve_trees import SolveTree
 from ..searches.diagonal_gains import on_baselines
 from ..searches.feed_differences import differences_of_feeds
 from ..searches.gains_of_bins import floor_of_gains
-from ..searches.interval_search import ALONG_FREQUENCY, SEARCHED, IntervalSearch
+from ..searches.interval_search import ALONG_FREQUENCY, IntervalSearch
 from ..searches.rotation_search import common_rotations
 from ..searches.search_sums import SearchSums, inside
 from ..terms.grid import Chunk
-from ..terms.kinds import ROTATIONS
-from ..terms.terms import Term, has_amplitude
+from ..terms.terms import Term
 from .named_values import by_direction, named, tables_of
+from .searched_terms import SearchedTerms
 from .whole_sky import WholeSkySearch
 
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
@@ -81,36 +81,19 @@ class StartingSearch:
         self._plan, self._tree = plan, tree
         self._parts = model.parts([*(term.per for term in terms), *held.pers])
         self._sums = SearchSums(plan, self._parts, tree, opened, held, factors)
-        each = [term for term in terms if term.per is not None]
-        self._around = [term for term in terms if term.per is None]
-        self._whole = WholeSkySearch(plan, terms)
-        self._intervals = IntervalSearch(plan, self._whole.any_phase)
-        rotations = [term for term in terms if term.kind.name in ROTATIONS]
-        # Of directions alone: beside a phase half a turn more of it and of all rotations of an antenna is the same.
-        rest = [term for term in terms if term not in rotations]
-        alone = each == rotations and len(each) == 1 and all(t.kind.name == "amplitude" and t.scalar for t in rest)
-        self._circular = self._whole.by_circular_hands and alone
-        turning = [term for term in each if term.turns]
-        self._each, self._several = each if self._circular else turning[:1], len(turning) > 1
-        # What all antennas have of one feed against the other, where it is not held, is told by crossed hands.
-        of_feeds = {term.name for term in self._each if term.kind.name in SEARCHED and len(term.elements) == 2}
-        free = [one for one in tree.parameters if one.element == 1 and not (one.referred or one.fixed)]
-        directions = {one.direction for one in free if one.term in of_feeds}
-        self._crossed = directions if len(plan.group.correlations) == 4 else set()
-        # Of others a fit may end in any minimum.
-        of_directions = any(term.per is not None for term in rotations) and not self._circular
-        self._in_doubt = (
-            of_directions or self._whole.in_doubt or bool(self._crossed and (self._around or self._several))
-        )
         self._terms = list(terms)
-        self._scaled = not has_amplitude(terms)
-        names = [part.directions[each[0].per] for part in self._parts] if each else []
+        self._whole = WholeSkySearch(plan, terms)
+        self._searched = SearchedTerms.of(plan, tree, terms, self._whole)
+        self._intervals = IntervalSearch(plan, self._whole.any_phase)
         self.hidden_turns = self._whole.hidden_turns
         #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
         self.known: Mapping[str, NDArray[np.float64] | float] = {}
-        self._joint = JointStarts(tree, terms, names, scaled=self._scaled, circular=self._circular)
-        self._joint_inside = JointStarts(tree, each, names, scaled=self._scaled)
-        self.wanted = bool(self._whole.terms or self._scaled or (self._each and not self.in_two_steps))
+        scaled = self._searched.scaled
+        each = [term for term in terms if term.per is not None]
+        names = [part.directions[each[0].per] for part in self._parts] if each else []
+        self._joint = JointStarts(tree, terms, names, scaled=scaled, circular=self._searched.circular)
+        self._joint_inside = JointStarts(tree, each, names, scaled=scaled)
+        self.wanted = bool(self._whole.terms or scaled or (self._searched.each and not self.in_two_steps))
 
     @property
     def parts(self) -> list[SkyPart]:
@@ -120,12 +103,12 @@ class StartingSearch:
     @property
     def in_two_steps(self) -> bool:
         """Whether directions are searched for once terms of the whole sky are known."""
-        return bool(self._each and self._around)
+        return self._searched.in_two_steps
 
     @property
     def of_directions(self) -> Term | None:
         """The term by which directions are searched for, if there is one."""
-        return next(iter(self._each), None)
+        return next(iter(self._searched.each), None)
 
     def take_tiles(self, tiles: Tiles | None) -> None:
         """Data of the next chunk, with model columns, that are in memory; None: they are to be read."""
@@ -147,7 +130,7 @@ class StartingSearch:
         directions that are taken to be absent."""
         begin = StartingValues({}, absent=tuple(without))
         where = chunk, reference, options
-        if self.in_two_steps or self._several:
+        if self.in_two_steps or self._searched.several:
             together = self._together(*where, without)
             if together is not None:
                 return together
@@ -155,9 +138,9 @@ class StartingSearch:
             found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
         too_much = self._whole.hands is Hands.INTENSITY and not begin.values  # to look at
-        if self._in_doubt or self._several or too_much:
+        if self._searched.in_doubt or self._searched.several or too_much:
             # Rotations that are searched for with terms of both feeds alike are gains of circular hands.
-            apart = bool(self._each) or not self._whole.by_circular_hands
+            apart = bool(self._searched.each) or not self._whole.by_circular_hands
             sums = self._read(chunk, self._terms, apart, reference, options)
             floor = (math.nan, 0) if sums is None else self._floor(sums.of_parallel_hands())
             begin = replace(begin, lowest=False, floor=floor[0], floor_freedom=floor[1])
@@ -213,19 +196,19 @@ class StartingSearch:
         sums = None if every is None else every.of_parallel_hands()
         known, shapes = {}, self._shapes(chunk)
         for one in self._tree.parameters:
-            if one.node in self.known and one.term in shapes and not self._each:
+            if one.node in self.known and one.term in shapes and not self._searched.each:
                 known[one.node] = np.broadcast_to(self.known[one.node], shapes[one.term])
         joint = None if sums is None else self._jointly_found(self._joint, sums, without, known)
         if joint is None:
             return None
-        lowest = not (joint.found_once or self._in_doubt)  # parallel hands do not tell all that is in doubt
-        if self._tree.gains_of or self._several:
+        lowest = not (joint.found_once or self._searched.in_doubt)  # parallel hands do not tell all that is in doubt
+        if self._tree.gains_of or self._searched.several:
             return StartingValues(joint.values, joint.scale, joint.absent, joint.scales, *sums.floor, None, lowest)
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         known = {name: value for name, value in joint.values.items() if name in whole}
-        within = inside(every, self._tree, self._around, self._intervals, known)
+        within = inside(every, self._tree, self._searched.around, self._intervals, known)
         found = self._of_directions(within, without, joint)
-        values, scale = {**joint.values, **found.values}, found.scale if self._scaled else None
+        values, scale = {**joint.values, **found.values}, found.scale if self._searched.scaled else None
         return replace(found, values=values, scale=scale, lowest=lowest)
 
     def together_inside(self, sums: Coherence, without, known) -> JointStart | None:
@@ -250,9 +233,10 @@ class StartingSearch:
     ) -> StartingValues:
         """For one chunk; `reference`: number of the antenna that phases refer to; `without`: directions that are taken
         to be absent."""
-        apart = bool(self._each) and not self.in_two_steps
-        each = self._terms if apart and self._joint_possible(chunk, without) else self._each  # as all are searched for
-        terms = each if apart else self._whole.steady
+        apart = bool(self._searched.each) and not self.in_two_steps
+        terms = self._searched.each if apart else self._whole.steady
+        if apart and self._joint_possible(chunk, without):  # all are searched for
+            terms = self._terms
         sums = self._read(chunk, terms, apart, reference, options)
         if sums is None:
             return StartingValues({})
@@ -267,7 +251,7 @@ class StartingSearch:
         without: Collection[str] = (),
     ) -> StartingValues:
         """Directions inside terms of the whole sky; `known`: values [time, freq] of the Parms of these."""
-        found = self.sums_inside(chunk, self._each, reference, options, known)
+        found = self.sums_inside(chunk, self._searched.each, reference, options, known)
         if found is None:
             return StartingValues({})
         return self._of_directions(found, without)
@@ -282,8 +266,8 @@ class StartingSearch:
     ) -> Coherence | None:
         """The sums of each part of the sky, for terms of directions, without what terms of the whole sky do; None where
         that is too much."""
-        sums = self._read(chunk, [*terms, *self._around], True, reference, options)
-        return None if sums is None else inside(sums, self._tree, self._around, self._intervals, known)
+        sums = self._read(chunk, [*terms, *self._searched.around], True, reference, options)
+        return None if sums is None else inside(sums, self._tree, self._searched.around, self._intervals, known)
 
     def _read(
         self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions
@@ -291,11 +275,11 @@ class StartingSearch:
         self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
         if not apart:
             return self._sums.read(chunk, terms, apart, reference, options, hands=self._whole.hands)
-        if self._crossed:
+        if self._searched.crossed:
             found = self._sums.read(chunk, terms, apart, reference, options, hands=Hands.ALL)
             if found is not None:
                 return found
-        hands = Hands.CIRCULAR if self._circular else Hands.PARALLEL
+        hands = Hands.CIRCULAR if self._searched.circular else Hands.PARALLEL
         return self._sums.read(chunk, terms, apart, reference, options, hands=hands)
 
     def _of_whole_sky(self, sums: Coherence) -> StartingValues:
@@ -308,7 +292,7 @@ class StartingSearch:
         power = parallel.power[..., 0, 0].real.sum()
         in_phase = self._whole.brings_into_phase
         scale = product.real.sum() / (power or 1.0) if in_phase else math.sqrt(parallel.power_over_model)
-        return StartingValues(values, float(scale) if self._scaled and power > 0 and scale > 0 else None)
+        return StartingValues(values, float(scale) if self._searched.scaled and power > 0 and scale > 0 else None)
 
     def _of_directions(
         self,
@@ -317,7 +301,7 @@ class StartingSearch:
         joint: JointStart | None = None,
     ) -> StartingValues:
         """One direction after the other, on what the others leave of the data; `joint`: from where they are known."""
-        (term,), of_hands, sums = self._each, sums, sums.of_parallel_hands()
+        (term,), of_hands, sums = self._searched.each, sums, sums.of_parallel_hands()
         held = self._tree.held_instead(without)
         free = {
             one.direction
@@ -335,15 +319,15 @@ class StartingSearch:
         if joint is not None:
             found.take(self._jointly(term, sums, joint), search, phasors, joint.scales)
         else:
-            joint = self._searched(found, term, sums, search, phasors)
+            joint = self._all_together(found, term, sums, search, phasors)
         found.leave_noise(list(self._tree.presence), search, phasors)
         parts = [part.directions[term.per] for part in self._parts]
         there = {name: own for name, own in found.values.items() if name not in found.absent}
-        if self._circular:
+        if self._searched.circular:
             for name, own in common_rotations(self._intervals, term, of_hands, parts, there).items():
                 found.values[name] = found.values[name] + own[..., None]
-        elif self._crossed and of_hands.product.shape[3] == 4:
-            there = {name: own for name, own in there.items() if name in self._crossed}
+        elif self._searched.crossed and of_hands.product.shape[3] == 4:
+            there = {name: own for name, own in there.items() if name in self._searched.crossed}
             for name, own in differences_of_feeds(self._intervals, term, of_hands, parts, there).items():
                 found.values[name] = found.values[name] - np.stack([np.zeros_like(own), own])[..., None]
         values: dict[str, NDArray[np.float64]] = {}
@@ -353,9 +337,10 @@ class StartingSearch:
         most = found.most or 1.0
         share = {name: scale / most for name, scale in found.scales.items()}
         lowest = None if joint is None else not joint.found_once
-        return StartingValues(values, found.scale if self._scaled else None, absent, share, *sums.floor, None, lowest)
+        scale = found.scale if self._searched.scaled else None
+        return StartingValues(values, scale, absent, share, *sums.floor, None, lowest)
 
-    def _searched(self, found: SeveralDirections, term: Term, sums, search, phasors) -> JointStart | None:
+    def _all_together(self, found: SeveralDirections, term: Term, sums, search, phasors) -> JointStart | None:
         """What the search for all directions together has led to, where that was made."""
         of_bins = (lambda x: self._intervals.free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
         found.run(search, phasors, of_bins if term.kind.name in ALONG_FREQUENCY else None)
@@ -365,7 +350,7 @@ class StartingSearch:
             found.take(better_phases(sums, cells, parts, found, self._intervals.reference), search, phasors)
         # Once: without some directions there is less freedom, and the search tries that itself.
         begun = len(found.values) > 1 and not found.without
-        if not (begun and self._joint_possible(sums.bins.chunk, found.without) and not self._around):
+        if not (begun and self._joint_possible(sums.bins.chunk, found.without) and not self._searched.around):
             return None
         known = {}
         for name, own in found.values.items():
