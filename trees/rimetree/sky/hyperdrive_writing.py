@@ -15,8 +15,8 @@ _ANY_FREQUENCY_HZ = 150e6  # of fluxes that do not depend on it
 
 
 def write_hyperdrive(model: SkyModel) -> str:
-    """The text of a list (YAML); reading it gives the same sources to 1e-12 (`Source.isclose`), those in no patch in one
-    of their own name.
+    """The text of a list (YAML). Reading it gives the same sources to 1e-12 (`Source.isclose`), those in no patch in a
+    patch of their own name.
 
     The components of a patch P are called P_0, P_1, ..., or P if there is but one. Raises `UnsupportedError` naming the
     source that such a list cannot express: other names in a patch, spectra of more than two exponents or in Jy,
