@@ -37,6 +37,8 @@ def with_whole_turns(
     slope, curvature = slope.copy(), curvature.copy()
     slope[held], curvature[held], curvature[:, held] = 0.0, 0.0, 0.0
     n, size = len(place), np.diag(curvature) / unknowns.most_rate**2
+    if not size.any():  # of a feed without data
+        return unknowns.tightened(place[None])
     curvature = curvature + _RIDGE * np.diag(np.maximum(size, 1e-12 * size.max()) * unknowns.most_rate**2)
     middle, whole, slopes = unknowns.middle, unknowns.whole, unknowns.slope
     pairs = np.arange(len(whole))
@@ -86,6 +88,8 @@ def short_basis(form: NDArray[np.float64]) -> NDArray[np.float64]:
     """Integers [n, n], of determinant 1 or -1, whose columns are short by a quadratic form [n, n]."""
     n = len(form)
     basis = np.eye(n)
+    if n == 0:
+        return basis
     form = 0.5 * (form + form.T) + 1e-10 * np.trace(form) / n * np.eye(n)
     try:
         upper = np.linalg.cholesky(form).T.copy()

@@ -74,6 +74,8 @@ def smallest_integers(
 ) -> list[tuple[float, NDArray[np.intp]]]:
     """(value, k) for the integers k [n] for which k form k + linear k is smallest, but for a constant, so many of them,
     the smallest first; none where `form` [n, n] is not positive definite."""
+    if not len(form):
+        return [(0.0, np.zeros(0, np.intp))]
     try:
         lower = np.linalg.cholesky(form)
     except np.linalg.LinAlgError:
