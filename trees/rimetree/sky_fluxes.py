@@ -3,6 +3,7 @@ sky has in trees."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -51,14 +52,22 @@ def stokes_i_at(
 
 def flux_text(sky: SkyModel, groups: Sequence) -> str:
     """ "3.2 Jy at 1400 MHz": the sum of Stokes I at the middle of the band of some `MsGroup`s. Each source counts with
-    its spectrum: sums over different reference frequencies mean nothing. With a beam also what it lets through."""
+    its spectrum: sums over different reference frequencies mean nothing. With a beam also what it lets through; warns
+    where that is nothing."""
     low, high = min(g.frequency_hz[0] for g in groups), max(g.frequency_hz[1] for g in groups)
     middle_hz = 0.5 * (low + high)
     text = f"{stokes_i_at(sky, middle_hz).sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
     if sky.beam is None:
         return text
-    fields = {group.field_id: group for group in groups}.values()
-    seen = [f"{stokes_i_at(sky, middle_hz, g.phase_centre_rad, g.some_times_s).sum():.6g}" for g in fields]
+    fields = {group.field_id: group for group in groups}
+    flux_jy = {k: stokes_i_at(sky, middle_hz, g.phase_centre_rad, g.some_times_s) for k, g in fields.items()}
+    if dark := [str(k) for k, own in flux_jy.items() if len(sky) and not own.any()]:
+        warnings.warn(
+            f"field {', '.join(dark[:5])}{', ...' if len(dark) > 5 else ''}: nothing of the sky model comes through "
+            "the beams; are all sources below the horizon?",
+            stacklevel=2,
+        )
+    seen = [f"{own.sum():.6g}" for own in flux_jy.values()]
     return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through {beams_text(sky.beam)}"
 
 

@@ -1,6 +1,7 @@
 """Commands that see a sky model through the beams of aperture arrays, and through beams that stand."""
 
 import numpy as np
+import pytest
 from beam_cubes import some_pattern, write_cubes
 from command_scene import CENTRE
 
@@ -137,3 +138,12 @@ def test_help_says_what_beams_are_for(command):
     of_model, own = (" ".join(command(name, "--help").output.split()) for name in ("simulate", "beam-solutions"))
     assert "See the sky model through a primary beam: airy (of" in of_model and "fluxes are as seen." in of_model
     assert "The primary beam: airy (of" in own and "sky model through a" not in own and "as seen" not in own
+
+
+@pytest.mark.filterwarnings("ignore:the phase centre is below the horizon")
+def test_nothing_comes_through(command, sky_file, tmp_path):
+    """There was a model of 0 Jy, without a word, and a calibration "without data"."""
+    how = {"duration_s": 60.0, "integration_s": 60.0, "bands": rt.ms.Band.regular(1.5e8, 4e6, 2)}
+    rt.ms.create(tmp_path / "set.ms", "kat-7", phase_centre_rad=CENTRE, start_hour_angle_rad=np.pi, **how)
+    said = command("simulate", tmp_path / "set.ms", "--sky", sky_file, "--beam", "mwa").stderr
+    assert "warning: field 0: nothing of the sky model comes through the beams; are all sources below the hor" in said
