@@ -7,7 +7,9 @@ namespace rimetree::solve {
 
 namespace {
 
-constexpr std::size_t kSlab = 4096;  // items whose contributions are held at a time
+constexpr std::size_t kSlab = 4096;            // items whose contributions are held at a time, at most,
+constexpr std::size_t kSlabBytes = 64u << 20;  // if their matrices are no larger
+constexpr double kMostBlockBytes = 64u << 20;  // of the sums over a block: what a cache does not hold saves nothing
 
 void add_matrix(const fit::NormalEquations& from, const std::vector<std::uint32_t>& places, fit::NormalEquations& to) {
   if (!std::is_sorted(places.begin(), places.end())) {
@@ -111,8 +113,29 @@ void add(const Problem& problem, const Contribution& contribution, Share share, 
 
 using ByGroup = std::vector<std::pair<std::int32_t, std::size_t>>;  // group and number of an item
 
+/// How many unknowns an item of each equation has, but for those of tiles that are mixed.
+std::vector<std::size_t> unknowns_of_equations(const Problem& problem) {
+  std::vector<std::size_t> found;
+  for (const Equation& equation : problem.equations) {
+    std::size_t n = 0;
+    for (const Equation::Parm& parm : equation.parms)
+      if (const auto p = static_cast<std::size_t>(parm.index); problem.is_active(p))
+        n += problem.parms[p].tiles.n_coefficient();
+    found.push_back(n);
+  }
+  return found;
+}
+
+/// Items whose contributions are held at a time. It does not change sums.
+std::size_t slab_of(std::span<const Item> items, const ByGroup& by_group, const std::vector<std::size_t>& unknowns,
+                    std::size_t least) {
+  std::size_t most = 1;
+  for (const auto& [group, item] : by_group) most = std::max(most, unknowns[items[item].equation]);
+  return std::clamp<std::size_t>(kSlabBytes / (sizeof(double) * most * most), least, kSlab);
+}
+
 /// By place in `by_group`. It does not depend on the number of threads, so that sums do not either.
-std::vector<Share> shares_of(std::span<const Item> items, const ByGroup& by_group,
+std::vector<Share> shares_of(const Problem& problem, std::span<const Item> items, const ByGroup& by_group,
                              const std::vector<GroupEquations>& groups) {
   constexpr std::size_t kFewest = 8;  // items of a block that are worth it
   std::vector<Share> shares(by_group.size(), Share::alone);
@@ -121,9 +144,22 @@ std::vector<Share> shares_of(std::span<const Item> items, const ByGroup& by_grou
     return by_group[k].first == by_group[l].first && a.time_segment == b.time_segment &&
            a.frequency_segment == b.frequency_segment;
   };
+  std::vector<std::size_t> seen(problem.parms.size(), 0);  // by Parm: the end of the last block that has it
+  const auto is_large = [&](std::size_t begin, std::size_t end) {
+    double n = 0;
+    for (std::size_t k = begin; k < end; ++k)
+      for (const Equation::Parm& parm : problem.equations[items[by_group[k].second].equation].parms)
+        if (const auto p = static_cast<std::size_t>(parm.index); seen[p] != end && problem.is_active(p)) {
+          seen[p] = end;
+          n += static_cast<double>(problem.parms[p].tiles.n_coefficient());
+        }
+    return 0.5 * n * n * sizeof(double) > kMostBlockBytes;
+  };
   for (std::size_t begin = 0, end = 0; begin < by_group.size(); begin = end) {
     for (end = begin + 1; end < by_group.size() && together(begin, end);) ++end;
-    if (end - begin < kFewest || !groups[static_cast<std::size_t>(by_group[begin].first)].equations.sparsity) continue;
+    if (end - begin < kFewest || !groups[static_cast<std::size_t>(by_group[begin].first)].equations.sparsity ||
+        is_large(begin, end))
+      continue;
     std::fill(shares.begin() + static_cast<std::ptrdiff_t>(begin), shares.begin() + static_cast<std::ptrdiff_t>(end),
               Share::block);
     shares[end - 1] = Share::last;
@@ -181,15 +217,17 @@ void assemble(const Problem& problem, std::span<const Item> items,
     if (group >= 0 && groups[static_cast<std::size_t>(group)].wanted) by_group.emplace_back(group, i);
   }
   std::sort(by_group.begin(), by_group.end());
-  const std::vector<Share> shares = shares_of(items, by_group, groups);
+  const std::vector<Share> shares = shares_of(problem, items, by_group, groups);
   if (const auto starts = starts_of(by_group); starts.size() > static_cast<std::size_t>(threads.size()))
     return assemble_by_group(problem, items, compute, by_group, shares, starts, groups, threads, cancellation);
   std::vector<BlockSums> sums(groups.size());
-  std::vector<Contribution> contributions(std::min(kSlab, by_group.size()));
-  for (std::size_t first = 0; first < by_group.size(); first += kSlab) {
-    const auto slab = std::span(by_group).subspan(first, std::min(kSlab, by_group.size() - first));
+  const auto least = std::min(2 * static_cast<std::size_t>(threads.size()), kSlab);
+  const std::size_t most = slab_of(items, by_group, unknowns_of_equations(problem), least);
+  std::vector<Contribution> contributions(std::min(most, by_group.size()));
+  for (std::size_t first = 0; first < by_group.size(); first += most) {
+    const auto slab = std::span(by_group).subspan(first, std::min(most, by_group.size() - first));
     threads.parallel_for(
-        slab.size(), 16,
+        slab.size(), std::clamp<std::size_t>(slab.size() / (4 * static_cast<std::size_t>(threads.size())), 1, 16),
         [&](std::size_t begin, std::size_t end, int) {
           for (std::size_t k = begin; k < end; ++k) compute(items[slab[k].second], contributions[k]);
         },

@@ -98,6 +98,9 @@ class Problem {
   /// Solves for some of the unknowns only, and holds the others where they are; empty: for all.
   void activate(std::vector<bool> active);
 
+  /// Whether a Parm has unknowns that are solved for now.
+  bool is_active(std::size_t parm) const { return active_.empty() || active_[parms[parm].first_unknown]; }
+
   /// The unknown that a derivative is with respect to in a block; -1: not solved for. Several derivatives may be with
   /// respect to one unknown: that of the block's own tile, and that of the tile below a node that mixes cells.
   std::int64_t unknown(ParameterId id, const Item& item) const;
@@ -136,6 +139,8 @@ class Problem {
   struct TogetherOnTiles {
     std::vector<std::pair<std::int32_t, std::int32_t>> times, frequencies;
   };
+  /// Whether two Parms are of one part; all are where there are none.
+  bool is_of_part_of(std::size_t a, std::size_t b) const;
   TogetherOnTiles together(std::size_t a, std::size_t b, const std::vector<AxisSet>& mixed) const;
   template <class Body>
   void for_each_pair_of_parms(const Body& body) const;

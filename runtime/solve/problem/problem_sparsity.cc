@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "runtime/solve/problem/problem.h"
 
@@ -69,6 +70,10 @@ void Problem::uncouple(std::vector<int> part_of_parm) {
   sparsities_.reset();
 }
 
+bool Problem::is_of_part_of(std::size_t a, std::size_t b) const {
+  return part_of_parm_.empty() || part_of_parm_[a] == part_of_parm_[b];
+}
+
 /// Calls body(a, b) for Parms a <= b that occur in one equation and are of one part, a and b ascending.
 template <class Body>
 void Problem::for_each_pair_of_parms(const Body& body) const {
@@ -77,11 +82,10 @@ void Problem::for_each_pair_of_parms(const Body& body) const {
   for (std::size_t a = 0; a < parms.size(); ++a) {
     std::vector<int> others;
     for (const std::size_t c : sets[of_parm[a]].others)
-      others.insert(others.end(), sets[c].parms.begin(), sets[c].parms.end());
+      for (const int b : sets[c].parms)
+        if (static_cast<std::size_t>(b) >= a && is_of_part_of(a, static_cast<std::size_t>(b))) others.push_back(b);
     std::sort(others.begin(), others.end());
-    for (auto b = std::lower_bound(others.begin(), others.end(), static_cast<int>(a)); b != others.end(); ++b)
-      if (part_of_parm_.empty() || part_of_parm_[a] == part_of_parm_[static_cast<std::size_t>(*b)])
-        body(a, static_cast<std::size_t>(*b));
+    for (const int b : others) body(a, static_cast<std::size_t>(b));
   }
 }
 
@@ -102,12 +106,44 @@ std::vector<AxisSet> Problem::mixed_of_parms() const {
 
 double Problem::n_element() const {
   const std::vector<AxisSet> mixed = mixed_of_parms();
+  const std::vector<int> tiling = tilings();
+  // Parms of one companion set that have the same tiles and part count together, with as many unknowns as of one tile.
+  struct Alike {
+    std::size_t parm = 0;  // one of them
+    double sum = 0, squares = 0;
+  };
+  std::vector<std::size_t> of_parm;
+  const std::vector<Companions> sets = companions(equations, parms.size(), of_parm);
+  std::vector<std::vector<Alike>> alike(sets.size());
+  for (std::size_t c = 0; c < sets.size(); ++c) {
+    std::map<std::tuple<int, AxisSet, int>, Alike> found;
+    for (const int one : sets[c].parms) {
+      const auto p = static_cast<std::size_t>(one);
+      const auto n = static_cast<double>(parms[p].tiles.n_coefficient());
+      Alike& own = found[{tiling[p], mixed[p], part_of_parm_.empty() ? 0 : part_of_parm_[p]}];
+      own = {p, own.sum + n, own.squares + n * n};
+    }
+    for (const auto& [key, own] : found) alike[c].push_back(own);
+  }
+  std::map<std::tuple<int, AxisSet, int, AxisSet>, double> known;
+  const auto tiles = [&](std::size_t a, std::size_t b) {
+    const auto [place, is_new] = known.try_emplace({tiling[a], mixed[a], tiling[b], mixed[b]}, 0);
+    if (is_new) {
+      const auto& [times, frequencies] = together(a, b, mixed);
+      place->second = static_cast<double>(times.size() * frequencies.size());
+    }
+    return place->second;
+  };
   double n = 0;
-  for_each_pair_of_parms([&](std::size_t a, std::size_t b) {
-    const auto& [times, frequencies] = together(a, b, mixed);
-    n += static_cast<double>(times.size() * frequencies.size() * parms[a].tiles.n_coefficient() *
-                             parms[b].tiles.n_coefficient());
-  });
+  for (std::size_t c = 0; c < sets.size(); ++c)
+    for (const std::size_t d : sets[c].others)
+      for (std::size_t k = 0; d >= c && k < alike[c].size(); ++k)
+        for (std::size_t l = d == c ? k : 0; l < alike[d].size(); ++l) {
+          const Alike &one = alike[c][k], &other = alike[d][l];
+          if (!is_of_part_of(one.parm, other.parm)) continue;
+          const double pairs = d == c && l == k ? 0.5 * (one.sum * one.sum + one.squares) : one.sum * other.sum;
+          n += pairs * tiles(one.parm, other.parm);
+        }
   return n;
 }
 

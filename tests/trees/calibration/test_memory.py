@@ -12,6 +12,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, CalibrationOptions, parse_terms
+from rimetree.calibration.memory import _matrices
 from rimetree.machine import free_memory_bytes, memory_bytes
 
 SKY = rt.sky.SkyModel(
@@ -114,6 +115,24 @@ def test_what_is_too_much_is_refused(needs):
     assert needs(8, 16, "G: diag, 1slot", memory_bytes=less).slots == 1
     with pytest.raises(CalibrationError, match=r"on 8 time slots, 21 baselines and 16 channels takes about .* 1 of 8"):
         needs(8, 16, "G: diag", memory_bytes=need.equations)
+
+
+def test_thousands_of_directions_are_refused_before_there_are_trees(needs, monkeypatch):
+    """It had taken minutes and 10 GB to say that a terabyte is too much."""
+    monkeypatch.setattr("rimetree.calibration.session.solve_tree", None)
+    monkeypatch.setattr("rimetree.calibration.memory.free_memory_bytes", lambda: 8 << 30)
+    sources = [rt.sky.Source(f"s{k}", 0.93 + 1e-5 * k, -0.485, (1.0, 0.0, 0.0, 0.0)) for k in range(5000)]
+    monkeypatch.setitem(globals(), "SKY", rt.sky.SkyModel(sources))
+    with pytest.raises(CalibrationError, match=r"per source' in 5000 directions takes equations of .* GiB"):
+        needs(8, 16, "T: phase, scalar, per source")
+
+
+def test_what_has_no_sums_is_not_solved_in_turns():
+    """Sums over the data that are too large for the Solver: it had refused, after the search, what was said to fit."""
+    parts = [(64, (1, 1))] * 100
+    dense = 3 * 8 * 6400**2
+    turns, together = (_matrices(parts, dense - 1, successive=False, has_sums=has) for has in (True, False))
+    assert turns < 0.1 * dense and together == dense == _matrices(parts, dense, successive=False)
 
 
 def test_equations_that_the_solver_refuses_are_refused_before_it_is_searched(needs, monkeypatch):

@@ -18,7 +18,7 @@ from .model.predicted_tiles import slots_within
 from .plan.planning import CalibrationOptions, GroupPlan
 from .plan.solve_trees import SolveTree
 from .terms.grid import Chunk
-from .terms.kinds import ROTATIONS
+from .terms.kinds import ROTATIONS, observed_elements
 from .terms.terms import Term, has_amplitude
 
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
@@ -36,6 +36,7 @@ _RESIDUALS = 32 << 20  # values and results of some baselines while residuals ar
 _SCALARS = 8 * _REAL  # of sums over a block: powers, chi-squares, counts
 _FREQUENCY_DEPENDENT = ("delay", "tec")
 _PART = 32 << 20  # of stored data, of which averaged ones are made at a time
+_FEW_DIRECTIONS, _FAR_TOO_MUCH = 50, 2.0  # of the estimate before there is a tree
 _SPARE = 128 << 20  # of arrays of averaged tiles, at most, that wait for tiles of the next chunks
 
 
@@ -107,7 +108,7 @@ def memory_need(
     per_cell += 8 * _REAL * bool(tree.looked)  # factors of weights
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
     counts = Counter((one.term, one.direction) for one in tree.parameters if not one.fixed)
-    sums = _sums(plan, tiles, tree, terms)
+    sums = _sums(plan, tiles, tree.n_part, terms)
     results = cells * per_cell
     if sums <= budget // 2:  # as the Solver: so many baselines at a time
         kept = budget // 2 if robust else min(budget // 2, _PORTION)
@@ -115,7 +116,7 @@ def memory_need(
             results = max(min(budget // 8, _PORTION), results // n_baseline)
     results += len(plan.group.antennas) * slots * plan.n_channel * of_antenna
     parts = [(count, tiles[name]) for (name, _), count in counts.items()]
-    matrices = _matrices(parts, budget, successive=successive) if parts else 0
+    matrices = _matrices(parts, budget, successive=successive, has_sums=sums <= budget // 2) if parts else 0
     equations = matrices + sums
     if tree.looked:  # read again with the residuals, once equations are solved
         data += max(0, data + magnitudes + min(_RESIDUALS, cells * per_cell) - equations)
@@ -195,19 +196,22 @@ def _left_by_averaging(plan: GroupPlan) -> float:
     return 1.0 / (slots * min(channels, max(1, plan.n_channel)))
 
 
-def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], tree: SolveTree, terms: Sequence[Term]) -> int:
+def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], n_part: int, terms: Sequence[Term]) -> int:
     # Sums over the data of each block on which no solution changes (Jones terms; see the Solver).
     blocks = [max(count[axis] for count in tiles.values()) for axis in (0, 1)]
     if any(term.kind.name in _FREQUENCY_DEPENDENT for term in terms):
         blocks[1] = plan.n_channel
-    basis = tree.n_part if all(term.kind.diagonal for term in terms) else 4 * tree.n_part
+    basis = n_part if all(term.kind.diagonal for term in terms) else 4 * n_part
     of_element = _COMPLEX * (basis + basis * (basis + 1) // 2) + _SCALARS
     return len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * of_element
 
 
-def _matrices(parts: Sequence[tuple[int, tuple[int, int]]], budget: int, *, successive: bool) -> int:
+def _matrices(
+    parts: Sequence[tuple[int, tuple[int, int]]], budget: int, *, successive: bool, has_sums: bool = True
+) -> int:
     """Normal matrices. `parts`: of each direction of each term, how many unknowns an interval has, and how many
     intervals there are in time and frequency. `successive`: directions are solved for in turns where that is needed.
+    `has_sums`: whether there are sums over the data, without which nothing is solved for in turns.
 
     Solutions that share no data are solved apart; those of the longest intervals connect the others.
     """
@@ -216,13 +220,18 @@ def _matrices(parts: Sequence[tuple[int, tuple[int, int]]], budget: int, *, succ
     if unknowns <= _FEW_UNKNOWNS:
         return int(groups * 3 * _REAL * unknowns**2)
     elements = sum(n * n * t * f / 2 for n, (t, f) in parts) / groups
-    for (n, one), (m, other) in itertools.combinations(parts, 2):
-        elements += n * m * max(one[0], other[0]) * max(one[1], other[1]) / groups
+    alike: dict[tuple[int, int], list[int]] = {}
+    for n, tiles in parts:
+        alike.setdefault(tiles, []).append(n)
+    for (t, f), own in alike.items():
+        elements += (sum(own) ** 2 - sum(n * n for n in own)) / 2 * t * f / groups
+    for (one, own), (other, others) in itertools.combinations(alike.items(), 2):
+        elements += sum(own) * sum(others) * max(one[0], other[0]) * max(one[1], other[1]) / groups
     # As the Solver: large matrices that are mostly empty are kept so, and their factors take some times as much.
     is_sparse = elements < _MOST_DENSITY * unknowns**2 / 2
     size = groups * (elements * _SPARSE_ELEMENT if is_sparse else 3 * _REAL * unknowns**2)
     several = len({tiles for _, tiles in parts}) > 1
-    if (several and elements > _MOST_ELEMENTS) or size > (budget or math.inf):
+    if has_sums and ((several and elements > _MOST_ELEMENTS) or size > (budget or math.inf)):
         turns: dict[tuple, int] = {}
         for k, (n, tiles) in enumerate(parts):  # of one kind of intervals, or one direction, after the other
             turn = (tiles, k) if successive or not several else (tiles,)
@@ -267,11 +276,7 @@ def check_memory(
     need = needed(None)
     # What the Solver refuses: known before starting values are searched for.
     if budget and need.matrices > _MORE_THAN_HELD * budget:
-        raise CalibrationError(
-            f"field {plan.group.field_id}: solving for {', '.join(repr(str(t)) for t in terms)} takes "
-            f"equations of {size_text(need.matrices)}, and the budget for these is {size_text(budget)}. Give the "
-            "term of the longest interval a shorter one, others longer ones, or solve for terms in turn"
-        )
+        raise _of_equations(plan, terms, need.matrices, budget)
     while too_much(need):
         if need.slots == 1:
             group = plan.group
@@ -284,3 +289,37 @@ def check_memory(
             )
         need = needed((need.slots + 1) // 2)
     return need
+
+
+def check_directions(
+    plan: GroupPlan, terms: Sequence[Term], directions: dict[str, Sequence[str]], options: CalibrationOptions
+) -> None:
+    """Raises `CalibrationError` where equations are too large by far: trees of thousands of directions take minutes to
+    make, and gigabytes. `directions`: of each term."""
+    there_is = options.memory_bytes or free_memory_bytes()
+    n_part = max(len(own) for own in directions.values())
+    if not there_is or n_part < _FEW_DIRECTIONS:
+        return
+    budget = options.memory_bytes or there_is // 2
+    group = plan.group
+    names = [group.antenna_names[antenna] for antenna in group.antennas]
+    chunk = plan.chunks[0]
+    tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
+    parts = []
+    for term in (term for term in terms if term.kind.name != "parallactic"):
+        free = [e for e in term.elements if e not in term.kind.given]
+        seen = sum(observed_elements(free, group.correlations)) * len(term.kind.quantities)
+        n = seen * (len({term.shared_by(names, name) for name in names}) - 1)  # without the reference antenna
+        parts += [(n, tiles[term.name])] * (len(directions[term.name]) if n > 0 else 0)
+    has_sums = _sums(plan, tiles, n_part, terms) <= budget // 2
+    size = _matrices(parts, budget, successive=options.solver.successive, has_sums=has_sums) if parts else 0
+    if size > _FAR_TOO_MUCH * budget:
+        raise _of_equations(plan, terms, size, budget, f" in {n_part} directions")
+
+
+def _of_equations(plan: GroupPlan, terms: Sequence[Term], size: int, budget: int, where: str = "") -> CalibrationError:
+    return CalibrationError(
+        f"field {plan.group.field_id}: solving for {', '.join(repr(str(t)) for t in terms)}{where} takes equations of "
+        f"{size_text(size)}, and the budget for these is {size_text(budget)}. Give the term of the longest interval a "
+        "shorter one, others longer ones, solve for terms in turn, or in fewer directions"
+    )

@@ -21,7 +21,7 @@ from .data.data_counts import DataCounts, count_data, good_fractions_of, startin
 from .data.data_weights import DataWeights
 from .data.likeness import likeness_of
 from .errors import CalibrationError
-from .memory import check_memory
+from .memory import check_directions, check_memory
 from .model.held import Held
 from .model.models import Model
 from .model.predicted_tiles import KeptTiles
@@ -29,7 +29,7 @@ from .plan.chain_gauge import ChainGauge
 from .plan.given_start import GivenStart
 from .plan.moves import Moves
 from .plan.planning import CalibrationOptions, GroupPlan
-from .plan.solve_trees import SolveTree, solve_tree
+from .plan.solve_trees import SolveTree, directions_of, solve_tree
 from .report.fit_reports import said_of_fit
 from .report.reports import ChunkReport, summed
 from .searches.smoothing import width_inside_hz
@@ -74,6 +74,7 @@ class Session:
         self._terms = [term for term in terms if term.name not in self.redundant]
         self._options = options
         self._on_iteration = on_iteration
+        check_directions(plan, self._terms, {term.name: directions_of(term, model) for term in self._terms}, options)
         ns = NodeScope()
         bands = {one: frequency for one, (frequency, _) in plan.bands.items()} if plan.averaging else {}
         weighed = plan.group, options.data, options.flag_data, options.noise_per, bands

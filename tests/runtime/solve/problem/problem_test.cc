@@ -122,6 +122,36 @@ TEST(Problem, EachLargeGroupKnowsWhichUnknownsOccurTogether) {
     EXPECT_EQ(sparsity->n_element(), 2u * kParms - 1u);
     EXPECT_NO_THROW(sparsity->find(1, 0));
   }
+  EXPECT_EQ(of.n_element(), 3 * (2 * kParms - 1));
+  std::vector<int> parts;
+  for (int k = 0; k < kParms; ++k) parts.push_back(k / 3);
+  of.uncouple(parts);  // k is with k - 1 in two of three
+  EXPECT_EQ(of.n_element(), 3 * (kParms + 2 * kParms / 3));
+  for (const auto& sparsity : of.sparsities()) EXPECT_EQ(sparsity->n_element(), kParms + 2u * kParms / 3);
+}
+
+/// Parms of many equations and tiles: elements are counted as those that a matrix of them has.
+TEST(Problem, CountsElementsOfParmsOfSeveralTilings) {
+  TestForest forest;
+  forest.parm("elsewhere", 1).constant("d", 2.0);
+  const TestForest::Fields one{{"value", 1.0}, {"solvable", true}},
+      three{{"value", 1.0}, {"solvable", true}, {"freq_edges_hz", array({4}, {0.95e9, 1.05e9, 1.15e9, 1.25e9})}};
+  constexpr int kAntennas = 90;
+  for (int p = 0; p < kAntennas; ++p)
+    forest.node("g" + std::to_string(p), "Parm", {}, one)
+        .node("b" + std::to_string(p), "Parm", {}, three)
+        .node("a" + std::to_string(p), "Parm", {}, three);
+  TestForest::Children equations;
+  for (int p = 0; p < kAntennas; ++p)
+    for (int q = p + 1; q < std::min(p + 4, kAntennas); ++q) {
+      const std::string i = std::to_string(p), j = std::to_string(q);
+      forest.node("m" + i + "_" + j, "Multiply", {"g" + i, "b" + i, "a" + i, "g" + j, "b" + j, "a" + j});
+      equations.push_back(forest.node("c" + i + "_" + j, "Condeq", {"d", "m" + i + "_" + j}).specs().back().name);
+    }
+  Problem of = problem(forest, equations);
+  ASSERT_EQ(of.n_group(), 1u);
+  ASSERT_NE(of.sparsities()[0], nullptr);
+  EXPECT_EQ(of.n_element(), static_cast<double>(of.sparsities()[0]->n_element()));
 }
 
 TEST(Problem, SomeThingsCannotBeSolvedFor) {

@@ -205,7 +205,7 @@ def solve_tree(
     return SolveTree(
         ns.solver << rt.Solver(*condeqs, **_solver_state(options), smooth_hz=smooth_hz),
         made.parameters,
-        {term.name: _directions(term, model) for term in every},
+        {term.name: directions_of(term, model) for term in every},
         {name: place for per in made.fluxes for name, place in model.radec_rad(per, centre).items()},
         len(parts),
         tuple(part.column for part in parts if part.column),
@@ -247,7 +247,7 @@ def _check_names(terms: Sequence[Term], group: MsGroup) -> None:
             )
 
 
-def _directions(term: Term, model: Model) -> tuple[str, ...]:
+def directions_of(term: Term, model: Model) -> tuple[str, ...]:
     """Directions of the model that a term is of, ("",) for the whole sky; raises `CalibrationError` where there are
     none."""
     if term.per is None:
