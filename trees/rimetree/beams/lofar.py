@@ -80,5 +80,8 @@ def _beam(fields: list[dict], where: str, pointing_rad: Sequence[float]) -> Stat
 def _only(directions_rad: list[list[float]], path: str) -> list[float]:
     """The direction that all fields of a set have."""
     if not directions_rad or any(one != directions_rad[0] for one in directions_rad):
-        raise Error(f"{path}: beams of its fields point to different places; give pointing_rad")
+        raise Error(
+            f"{path}: beams of its fields point to different places; take one field, and say where its beams "
+            "point (pointing_rad; --field and --pointing)"
+        )
     return directions_rad[0]

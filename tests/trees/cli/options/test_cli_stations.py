@@ -1,11 +1,16 @@
 """Commands that see a sky model through the beams of aperture arrays, and through beams that stand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from beam_cubes import some_pattern, write_cubes
 from command_scene import CENTRE
 
 import rimetree as rt
+from rimetree.cli.errors import Failed
+from rimetree.cli.options.beam_kinds import Antenna
+from rimetree.cli.options.beams import AskedBeams, BeamType
 
 
 def read(path, column):
@@ -147,3 +152,19 @@ def test_nothing_comes_through(command, sky_file, tmp_path):
     rt.ms.create(tmp_path / "set.ms", "kat-7", phase_centre_rad=CENTRE, start_hour_angle_rad=np.pi, **how)
     said = command("simulate", tmp_path / "set.ms", "--sky", sky_file, "--beam", "mwa").stderr
     assert "warning: field 0: nothing of the sky model comes through the beams; are all sources below the hor" in said
+
+
+def test_pointing_of_a_set_of_lofar_of_several_fields(monkeypatch):
+    """Where beams of its fields point to different places the set does not say where; --pointing had been no help."""
+
+    def beams(ms, *, pointing_rad=None):
+        if pointing_rad is None:
+            raise rt.Error("beams of its fields point to different places")
+        return [rt.StationBeam.of_elements([[0, 0]], (5e6, 2e6, -3e6), pointing_rad=pointing_rad)]
+
+    monkeypatch.setattr(rt, "lofar_beams", beams)
+    asked = AskedBeams((BeamType().convert("lofar", None, None),), (0.2, -0.3), None)
+    antenna = Antenna("CS001HBA0", 30.0, ms="a.MS")
+    assert asked.of([antenna])[0].pointing_rad == (0.2, -0.3)
+    with pytest.raises(Failed, match="different places"):
+        replace(asked, beams=(BeamType().convert("lofar", None, None),), pointing_rad=None).of([antenna])

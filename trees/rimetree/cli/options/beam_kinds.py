@@ -23,7 +23,7 @@ class Antenna:
 
     `number`: among them; `used`: whether there are data of it; `middle_m`: where the middle of the array is (ITRF);
     `horizon_m`: whose horizon it has, which is where it is, or the middle of a compact array; None: not known; `mount`:
-    as in the ANTENNA table; `ms`: the set."""
+    as in the ANTENNA table; `ms`: the set; `pointing_rad`: where it is said to point."""
 
     name: str
     diameter_m: float
@@ -33,6 +33,7 @@ class Antenna:
     horizon_m: tuple[float, ...] | None = None
     mount: str = ""
     ms: str = ""
+    pointing_rad: tuple[float, float] | None = None
 
 
 def placed(antennas: Sequence[Antenna], positions_m: Sequence[Sequence[float]]) -> list[Antenna]:
@@ -164,7 +165,7 @@ def _lofar(kind: str) -> Maker:
         if not antenna.ms:
             raise Failed("--beam lofar: there is no Measurement Set that says where elements are")
         if antenna.ms not in beams:
-            beams[antenna.ms] = lofar_beams(antenna.ms)
+            beams[antenna.ms] = lofar_beams(antenna.ms, pointing_rad=antenna.pointing_rad)
         return beams[antenna.ms][antenna.number]
 
     return of

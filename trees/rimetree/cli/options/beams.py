@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -94,7 +94,7 @@ class AskedBeams:
         from rimetree import Error
 
         try:
-            beam = asked.of(antenna)
+            beam = asked.of(replace(antenna, pointing_rad=self.pointing_rad))
             if self.pointing_rad is not None:
                 return beam.pointed_at(self.pointing_rad)
             return beam if self.azel_rad is None else beam.standing_at(self.azel_rad, place_of(antenna))
