@@ -237,7 +237,8 @@ def test_a_fit_with_scipy_sends_parameters_up_and_takes_chi_square_and_its_gradi
         assert value == pytest.approx(other, rel=1e-12)
         np.testing.assert_allclose(gradient, expected, rtol=1e-9)
     (after,) = forest.device_statistics()
-    # Two directions, with room for axes, of 80 bytes, two fluxes; the sum in two parts, and a flux and three coordinates for each source.
+    # Two directions of 80 bytes, with room for axes, two fluxes;
+    # the sum in two parts, and a flux and three coordinates for each source.
     assert after["bytes_up"] - before["bytes_up"] == n_call * (2 * 80 + 2 * 8)
     assert after["bytes_down"] - before["bytes_down"] == n_call * 8 * (2 + 2 * 4)
 
