@@ -102,4 +102,9 @@ Ref make_array(const std::vector<double>& values) {
   return make_array(StateArray{{static_cast<std::int64_t>(values.size())}, NumberType::real, values});
 }
 
+Ref make_array(std::vector<std::uint8_t> values) {
+  const auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(values));
+  return make_array(owner, owner->data(), {static_cast<Py_ssize_t>(owner->size())}, "B", 1);
+}
+
 }  // namespace rimetree::python

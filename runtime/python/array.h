@@ -22,5 +22,6 @@ Ref make_array(const Vells& vells);
 Ref make_array(const Flags& flags);
 Ref make_array(const StateArray& array);
 Ref make_array(const std::vector<double>& values);
+Ref make_array(std::vector<std::uint8_t> values);
 
 }  // namespace rimetree::python

@@ -200,7 +200,7 @@ PyObject* count_cells(PyObject*, PyObject* arguments) {
       counts = ms::count_cells(cells, magnitudes != 0);
     }
     return tuple(make_array(counts.good), make_array(counts.measured), make_array(counts.magnitude),
-                 make_array(counts.linked), number(counts.power));
+                 make_array(std::move(counts.linked)), number(counts.power));
   });
 }
 

@@ -25,8 +25,8 @@ PyObject* save_flags(PyObject* self, PyObject* arguments);
 PyObject* restore_flags(PyObject* self, PyObject* arguments);
 
 /// count_cells(values, weights, flags, rows, hands, within or None, magnitudes)
-///   -> ([baseline] good, those of which magnitudes count, sum of magnitudes; [baseline * time] linked; power): see
-///   runtime/ms/tiles/count_cells.h.
+///   -> ([baseline] good, those of which magnitudes count, sum of magnitudes; [baseline * time * channel] linked;
+///   power): see runtime/ms/tiles/count_cells.h.
 /// Arrays are as tiles have them: complex64, float32, uint8, int64; `hands` and `within` are uint8.
 PyObject* count_cells(PyObject* self, PyObject* arguments);
 

@@ -25,7 +25,7 @@ CellCounts count_cells(const DataCells& cells, bool magnitudes) {
   check_sizes(cells);
   CellCounts counts;
   for (std::vector<double>* one : {&counts.good, &counts.measured, &counts.magnitude}) one->resize(cells.n_baseline);
-  counts.linked.resize(cells.row.size());
+  counts.linked.resize(cells.row.size() * cells.n_channel);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::size_t n = cells.n_correlation;
   for (std::size_t r = 0; r < cells.row.size(); ++r) {
@@ -41,7 +41,7 @@ CellCounts count_cells(const DataCells& cells, bool magnitudes) {
         const float weight = cells.weight[i];
         if (cells.flag[i] != 0 || !(weight > 0 && weight < kInfinity) || !std::isfinite(square)) continue;
         ++good;
-        if (within) power += weight * square, counts.linked[r] = 1;
+        if (within) power += weight * square, counts.linked[cell] = 1;
         if (!magnitudes || cells.hand[c] == 0) continue;
         ++measured;
         magnitude += std::sqrt(square);

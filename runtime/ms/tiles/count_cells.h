@@ -25,8 +25,8 @@ struct CellCounts {
   /// [baseline]: good data (of a row, not flagged, of positive weight, finite) of all hands, and of those of which
   /// magnitudes count; the sum of the latter's magnitudes.
   std::vector<double> good, measured, magnitude;
-  std::vector<double> linked;  ///< [baseline, time]: 1 where any good data are within, else 0
-  double power = 0;            ///< sum of weight |V|^2 of good data within
+  std::vector<std::uint8_t> linked;  ///< [baseline, time, channel]: 1 where any good data are within, else 0
+  double power = 0;                  ///< sum of weight |V|^2 of good data within
 };
 
 /// Without `magnitudes` none are summed. Throws MsError where sizes do not fit.

@@ -100,12 +100,12 @@ def flag_apart(
     parameters: Sequence[Parameter],
     arrays: dict[str, np.ndarray],
     links: Links,
-    times: Mapping[str, Axis],
+    axes: Mapping[str, tuple[Axis, Axis]],
     reference: int,
 ) -> None:
     """Flags antennas that no data link with the reference, of terms of which that is held: data tell no more than what
-    such antennas are to each other. `times`: intervals of each term."""
-    for name, axis in times.items():
+    such antennas are to each other. `axes`: intervals of each term along time and frequency."""
+    for name, (times, frequencies) in axes.items():
         own = [one for one in parameters if one.term == name]
         held = {one.direction for one in own if one.referred}
         if not held:
@@ -115,7 +115,7 @@ def flag_apart(
             for one in own
             if (one.part, one.element, one.direction) == (own[0].part, own[0].element, own[0].direction)
         ]
-        apart = links.apart(axis.edges, reference, {one.antenna: one.node for one in first})
+        apart = links.apart(times.edges, frequencies.edges, reference, {one.antenna: one.node for one in first})
         for k, one in enumerate(own):
             if one.direction in held:
                 arrays[f"{name}:flag"][k][apart[one.antenna]] |= SolutionFlag.AMBIGUOUS

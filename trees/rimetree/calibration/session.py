@@ -224,7 +224,7 @@ class Session:
         arrays = chunk_arrays(self._every, self.tree.parameters, asked, tables, self._shapes(chunk))
         flag_absent(self._terms, self.tree.parameters, arrays, fitted)
         flag_redundant(self.redundant, self.tree.parameters, arrays)
-        flag_apart(self.tree.parameters, arrays, counts.links, chunk.times, reference)
+        flag_apart(self.tree.parameters, arrays, counts.links, self._axes(chunk), reference)
         flag_untold(self.tree.parameters, arrays, self.tree.untold)
         self._flag_thin(chunk, arrays)
         return arrays, None if scale is None else float(np.median(np.abs(scale["value"])))
@@ -243,7 +243,14 @@ class Session:
 
     def _count(self, chunk: Chunk, data: Tiles) -> DataCounts:
         rows, counted = self._data.with_rows(chunk, data), functools.partial(cells_averaged, self.plan, chunk.slot_s)
-        return count_data(self.plan.group, self._options.data, rows, magnitudes=not self._values, stands_for=counted)
+        return count_data(
+            self.plan.group,
+            self._options.data,
+            rows,
+            magnitudes=not self._values,
+            stands_for=counted,
+            links_by_channel=any(len(axis.centre) > 1 for axis in self.plan.frequencies.values()),
+        )
 
     def _begin_with_amplitudes(self, amplitudes: np.ndarray) -> None:
         """Starting values with these amplitudes, for the first term of the whole sky that has any."""

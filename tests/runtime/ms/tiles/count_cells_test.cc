@@ -50,7 +50,7 @@ TEST(CountCells, what_is_bad_counts_nowhere) {
   Cells absent;
   absent.row[3] = -1;
   EXPECT_EQ(absent.count().good, (std::vector<double>{4, 2}));
-  EXPECT_EQ(absent.count().linked, (std::vector<double>{1, 1, 1, 0}));
+  EXPECT_EQ(absent.count().linked, (std::vector<std::uint8_t>{1, 1, 1, 0}));
 }
 
 TEST(CountCells, baselines_of_other_lengths_are_good_but_have_no_power) {
@@ -59,7 +59,16 @@ TEST(CountCells, baselines_of_other_lengths_are_good_but_have_no_power) {
   const CellCounts counts = cells.count();
   EXPECT_EQ(counts.good, (std::vector<double>{4, 4}));
   EXPECT_EQ(counts.power, 4 * 2 * 25);
-  EXPECT_EQ(counts.linked, (std::vector<double>{1, 0, 0, 1}));
+  EXPECT_EQ(counts.linked, (std::vector<std::uint8_t>{1, 0, 0, 1}));
+}
+
+TEST(CountCells, each_channel_links_by_itself) {
+  Cells cells;
+  cells.flag = {0, 0, 1, 0, 1, 1, 0, 0};
+  const CellCounts counts = count_cells(
+      DataCells{2, 1, 2, 2, cells.value, cells.weight, cells.flag, std::span(cells.row).first(2), cells.hand, {}},
+      true);
+  EXPECT_EQ(counts.linked, (std::vector<std::uint8_t>{1, 1, 0, 1}));
 }
 
 TEST(CountCells, magnitudes_only_where_they_are_asked_for) {

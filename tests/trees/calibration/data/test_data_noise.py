@@ -30,6 +30,7 @@ def tile(signal, rng, shape=SHAPE):
         "flag": flag,
         "row": np.zeros(shape[:2], int),
         "time_s": 10.0 * np.arange(shape[1]),
+        "frequency_hz": 1e9 + 1e6 * np.arange(shape[2]),
     }
 
 

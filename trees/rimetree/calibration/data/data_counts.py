@@ -43,6 +43,7 @@ def count_data(
     *,
     magnitudes: bool = True,
     stands_for: Callable[[dict], float] = lambda tile: 1.0,
+    links_by_channel: bool = False,
 ) -> DataCounts:
     """Of tiles with the data's column, flags and weights; without `magnitudes`, which take longest, these are 0.
     `stands_for`: how many data each of a tile counts as, where tiles are averaged differently."""
@@ -50,7 +51,7 @@ def count_data(
     number = {antenna: index for index, antenna in enumerate(group.antennas)}
     good, every = np.zeros(len(number)), np.zeros(len(number))
     total, count = np.zeros(len(number)), np.zeros(len(number))
-    differences, links = np.zeros((2, 2)), Links(group.antennas)
+    differences, links = np.zeros((2, 2)), Links(group.antennas, links_by_channel)
     for tile in tiles:
         hands = np.array([CORRELATION_NAMES.get(kind) in _PARALLEL for kind in tile["correlation_type"]], np.uint8)
         antenna = np.array([[number[a] for a in pair] for pair in tile["baselines"]])
@@ -66,7 +67,8 @@ def count_data(
             within = within_limits(tile, some, data)
             limits = None if within is None else np.ascontiguousarray(within).view(np.uint8)
             *sums, linked, own_power = count_cells(value, weight, flag, row, hands, limits, magnitudes)
-            links.add(tile["time_s"], antenna[some], np.asarray(linked).reshape(row.shape) > 0)
+            by_cell = np.asarray(linked).reshape(value.shape[:3]).view(bool)
+            links.add(tile["time_s"], tile["frequency_hz"], antenna[some], by_cell)
             power += own_power
             for table, of_baseline in zip((good, count, total), sums, strict=True):
                 np.add.at(table, antenna[some], of_cell * np.asarray(of_baseline)[:, None])
