@@ -47,7 +47,7 @@ def test_children_and_state_fields_of_every_class_are_named():
 #: Children that a class of a certain shape takes, by the shape that it declares.
 RIGHT_CHILDREN = {"[3]": [0.0, 0.0, 1.0], "[2]": [0.0, 0.0], "[4]": [1.0, 0.0, 0.0, 0.0], "[K]": [0.0]}
 RIGHT_CHILDREN |= {"[S,3]": [[0.0, 0.0, 1.0]], "[S,2,2]": [np.eye(2)], "[S]": [1.0], "[2,2]": np.eye(2), "[2,3]": 1.0}
-RIGHT_CHILDREN |= {"[3,3]": np.eye(3), "[element,3]": np.zeros((1, 3))}
+RIGHT_CHILDREN |= {"[3,3]": np.eye(3), "[element,3]": np.zeros((1, 3)), "[j,k]": np.eye(2)}
 REQUIRED_STATE = {
     "Channelise": {"n_channel": 1},
     "Constant": {"value": 1.0},

@@ -56,12 +56,29 @@ def _ended_in_order() -> Iterator[None]:
     taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]  # not if it is ignored
     for number in taken:
         signal.signal(number, end)
+    said_of_lost = sys.unraisablehook
+    sys.unraisablehook = _ask_again(said_of_lost)
     try:
         yield
     finally:
+        sys.unraisablehook = said_of_lost
         for number in taken:
             signal.signal(number, signal.SIG_DFL)
         del _asked_to_end[1:]
+
+
+def _ask_again(say: Callable) -> Callable:
+    """What is told of exceptions that Python lets go, as it does in callbacks that run while a module is imported: if
+    one was to end the command, the end is asked for again."""
+
+    def lost(unraisable) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            return say(unraisable)
+        again = threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+        again.daemon = True
+        again.start()
+
+    return lost
 
 
 @contextmanager

@@ -117,6 +117,38 @@ def test_files_that_are_not_complete_are_removed(process, sky_file, tmp_path, nu
     assert not list(folder.iterdir())
 
 
+LOST = """
+import os, signal, time
+from rimetree.cli.errors import Interrupted, guarded
+
+
+class Callback:
+    def __del__(self):
+        os.kill(os.getpid(), signal.{number})
+        time.sleep(0.5)
+
+
+try:
+    with guarded(False):
+        Callback()  # what is raised in it is gone
+        time.sleep(20)
+except Interrupted as problem:
+    raise SystemExit(problem.exit_code)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_not_lost_in_a_callback(tmp_path, process, number):
+    """It had been, now and then: while modules were imported."""
+    script = tmp_path / "lost.py"
+    script.write_text(LOST.format(number=number.name))
+    (python, *_), environment = process
+    began = time.monotonic()
+    found = subprocess.run([python, script], env=environment, capture_output=True, text=True, timeout=60)
+    assert found.returncode == 128 + number and found.stderr == ""
+    assert time.monotonic() - began < 15
+
+
 def test_kill_9(long_run, command, sky_file, tmp_path):
     running, ms = long_run
     running.kill()

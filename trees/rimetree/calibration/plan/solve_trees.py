@@ -248,13 +248,13 @@ def _check_names(terms: Sequence[Term], group: MsGroup) -> None:
 
 
 def directions_of(term: Term, model: Model) -> tuple[str, ...]:
-    """Directions of the model that a term is of, ("",) for the whole sky; raises `CalibrationError` where there are
-    none."""
+    """Directions of the model that a term is of, ("",) for the whole sky; raises `CalibrationError` where none of them
+    is one of the term's."""
     if term.per is None:
         return ("",)
     every = model.directions(term.per)
     found = tuple(name for name in every if term.acts_on(name))
-    if not found:
+    if every and not found:
         raise CalibrationError(
             f'term "{term}": no {term.per} of the model is named {" or ".join(term.only)}; there are '
             f"{', '.join(every[:20])}{', ...' if len(every) > 20 else ''}"
