@@ -104,7 +104,12 @@ def test_files_that_are_not_complete_are_removed(process, sky_file, tmp_path, nu
     what += ["--sample-rate", "10MHz", "--freq", "1.4GHz", "--duration", "60s", "--noise", "10", "--rms", "10"]
     arguments, environment = process
     running = subprocess.Popen(
-        [*arguments, *map(str, what)], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*arguments, *map(str, what)],
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # where tests run with nohup it is ignored
     )
     deadline = time.monotonic() + 60
     while not list(folder.iterdir()):
