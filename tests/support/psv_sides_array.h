@@ -46,7 +46,9 @@ struct Array {
       l.push_back(0.1 * number()), m.push_back(0.1 * number());
       n.push_back(std::sqrt(1 - l[s] * l[s] - m[s] * m[s]));
       const bool extended = o.shapes && s % 2 == 0;
-      major.push_back(extended ? 2e-4 : 0), minor.push_back(extended ? 1e-4 : 0), angle.push_back(number());
+      const ShapeAxes<double> in_plane = axes_in_plane(extended ? 2e-4 : 0, extended ? 1e-4 : 0, number());
+      for (const auto& axis : {in_plane.major, in_plane.minor})
+        axes.insert(axes.end(), {axis[0], axis[1], extended ? 1e-4 * number() : 0});
       profile.push_back(s % 4 == 0 ? 0 : 1);
     }
     for (auto& element : brightness) element.resize(o.n_source * n_spectrum);
@@ -135,8 +137,8 @@ struct Array {
     const std::ptrdiff_t n_spectrum = o.spectra ? std::ptrdiff_t(o.n_channel) : 1;
     for (int e = 0; e < 4; ++e) in.brightness[e] = {brightness[e].data(), n_spectrum, 0, o.spectra ? 1 : 0};
     if (!o.shapes) return in;
-    in.major = {major.data(), 1, 0, 0}, in.minor = {minor.data(), 1, 0, 0};
-    in.position_angle = {angle.data(), 1, 0, 0}, in.profile = {profile.data(), 1, 0, 0};
+    for (std::size_t i = 0; i < 6; ++i) in.axes[i] = {axes.data() + i, 6, 0, 0};
+    in.profile = {profile.data(), 1, 0, 0};
     return in;
   }
   psv::Rows rows() const {
@@ -184,7 +186,8 @@ struct Array {
     psv::Problem<double> x;
     x.n_source = in.n_source, x.n_time = std::ptrdiff_t(o.n_time), x.n_channel = in.n_channel;
     x.l = in.l, x.m = in.m, x.n = in.n;
-    x.major = in.major, x.minor = in.minor, x.position_angle = in.position_angle, x.profile = in.profile;
+    x.profile = in.profile;
+    std::copy_n(in.axes, 6, x.axes);
     std::copy_n(in.brightness, 4, x.brightness);
     psv::Strided<double>* view[6] = {&x.u, &x.v, &x.w, &x.du, &x.dv, &x.dw};
     for (int k = 0; k < (o.smearing ? 6 : 3); ++k) *view[k] = {all_uvw[k].data() + b * o.n_time, 0, 1, 0};
@@ -195,7 +198,7 @@ struct Array {
 
   Options o;
   std::mt19937_64 random{3};
-  std::vector<double> frequency, width, l, m, n, major, minor, angle, profile, uvw[6], all_uvw[6], exposure, exposures;
+  std::vector<double> frequency, width, l, m, n, axes, profile, uvw[6], all_uvw[6], exposure, exposures;
   std::vector<Complex<double>> brightness[4];
   std::vector<std::int32_t> baseline, time;
   std::vector<std::pair<int, int>> pair_of;

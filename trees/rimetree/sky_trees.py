@@ -93,10 +93,7 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     a beam (`SkyModel.seen_through`) the brightness is what the beam lets through; where beams of antennas differ, they
     are terms of the antennas (`SkyNodes.psv`, `SkyNodes.terms`).
     """
-    if len(phase_centre_rad) != 2:
-        raise Error(f"phase_centre_rad must be right ascension and declination, not {list(phase_centre_rad)}")
-    ns.radec_0 << rt.Constant(np.asarray(phase_centre_rad, dtype=float))
-    seen = _nodes_of(ns, sky, phase_centre_rad, ns.radec_0, feed)
+    seen = _whole(ns, sky, phase_centre_rad, feed)
     kinds = sorted({_size_of(source) for source in sky})
     if len(kinds) < 2:
         return seen
@@ -117,9 +114,18 @@ def _size_of(source: Source) -> tuple[int, int]:
     return tuple(next(n for e in range(20) for n in (2**e, 3 * 2**e // 2) if n >= own) for own in source.shapelets.size)
 
 
+def _whole(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], feed: str) -> SkyNodes:
+    """All sources together, as `sky_nodes`, without `SkyNodes.parts`."""
+    if len(phase_centre_rad) != 2:
+        raise Error(f"phase_centre_rad must be right ascension and declination, not {list(phase_centre_rad)}")
+    ns.radec_0 << rt.Constant(np.asarray(phase_centre_rad, dtype=float))
+    return _nodes_of(ns, sky, phase_centre_rad, ns.radec_0, feed)
+
+
 def _nodes_of(
     ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], radec_0: NodeStub, feed: str
 ) -> SkyNodes:
+    """Of some sources, below a node of the phase centre that all share."""
     ns.radec << rt.Constant(sky.radec_rad)
     ns.lmn << rt.LMN(ns.radec, radec_0)
     stokes = ns.stokes_0 << rt.Constant(sky.stokes_jy)
@@ -256,7 +262,7 @@ def many_node_tree(
 ) -> NodeStub:
     """The same visibilities from many small nodes: per source and baseline a phase, a smearing factor, a shape and a
     product with the brightness, then their sum. Arguments and result as `psv_tree`."""
-    seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
+    seen = _whole(ns, sky, phase_centre_rad, feed)
     uvw_nodes(ns, baselines, smearing=smearing)
     p, q = each(baselines, members=2)
     shaped, summed = sky.shape_rad.any(axis=1), sky.has_shapelets

@@ -91,7 +91,7 @@ def test_axes_may_be_vectors(profile):
     got = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, **{profile: vectors}, verify=10)
     expected = rt.predict(uvw_m @ turn.T, FREQUENCY_HZ, lmn, stokes, **{profile: axes})
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13 * stokes.sum())
-    # Beside others in the plane, in single precision, and through Jones terms.
+    # Beside others in the plane, and in single precision.
     other = PROFILES[PROFILES.index(profile) - 1]
     half = np.arange(len(axes))[:, None] % 2 == 0
     both = {profile: np.where(half, vectors, 0), other: np.where(half, 0, axes)}

@@ -184,19 +184,22 @@ def test_extended_sources_have_their_taper(tmp_path, seed):
     assert np.concatenate(chi).max() < 5.5**2
 
 
-@pytest.mark.parametrize("shape", [(0.005, 0.002, 0.3), (0.05, 0.05, 0.0)])
+@pytest.mark.parametrize("shape", [(0.005, 0.002, 0.3), (0.05, 0.05, 0.0), (0.002, 0.001, 0.005, -0.001, 0.002, 0.003)])
 def test_modes_have_the_taper_as_covariance(shape):
     band, uvw = SampledBand(1e6, 1.5e8), np.random.default_rng(1).normal(0, 60, (12, 3))
     weights, part = taper_modes(shape, uvw, band, 256)
     assert part.shape == (256,) and part.max() == weights.shape[2] - 1
     covariance = np.einsum("amp,bmp->pab", weights, weights)
-    major, minor, angle = shape
     for k, found in enumerate(covariance):
         hz = 1.5e8 - 5e5 + (k + 0.5) * (1e6 - 1e6 / 256) / len(covariance)
-        u, v = ((uvw[:, None, x] - uvw[None, :, x]) * hz / LIGHT_M_S for x in (0, 1))
-        along = u * math.sin(angle) + v * math.cos(angle)
-        across = u * math.cos(angle) - v * math.sin(angle)
-        taper = np.exp(-(math.pi**2) / (4 * math.log(2)) * ((along * major) ** 2 + (across * minor) ** 2))
+        baseline = (uvw[:, None] - uvw) * hz / LIGHT_M_S
+        if len(shape) == 3:
+            (u, v, _), (major, minor, angle) = np.moveaxis(baseline, -1, 0), shape
+            along = major * (u * math.sin(angle) + v * math.cos(angle))
+            across = minor * (u * math.cos(angle) - v * math.sin(angle))
+        else:
+            along, across = baseline @ shape[:3], baseline @ shape[3:]
+        taper = np.exp(-(math.pi**2) / (4 * math.log(2)) * (along**2 + across**2))
         np.testing.assert_allclose(found, taper, atol=2e-5)
 
 

@@ -46,7 +46,8 @@ def count_data(
     links_by_channel: bool = False,
 ) -> DataCounts:
     """Of tiles with the data's column, flags and weights; without `magnitudes`, which take longest, these are 0.
-    `stands_for`: how many data each of a tile counts as, where tiles are averaged differently."""
+    `stands_for`: how many data each of a tile counts as, where tiles are averaged differently. `links_by_channel`:
+    whether `DataCounts.links` tell channels apart."""
     column, power = data.column, 0.0
     number = {antenna: index for index, antenna in enumerate(group.antennas)}
     good, every = np.zeros(len(number)), np.zeros(len(number))

@@ -49,8 +49,7 @@ class Links:
             joined |= shared
             # Where all that are there are linked with the reference over one other at most nobody is apart.
             linked = (joined[:, first, :, None] & joined).any(axis=1)
-            doubtful = (there & ~linked).any(axis=-1) | (there.any(axis=-1) & ~there[:, first])
-            for band in np.flatnonzero(doubtful):
+            for band in np.flatnonzero((there & ~linked).any(axis=-1)):
                 found[:, interval, band] = _apart(joined[band], there[band], first)
         return dict(zip(self.antennas, found, strict=True))
 
