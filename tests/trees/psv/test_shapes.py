@@ -106,6 +106,23 @@ def test_axes_may_be_vectors(profile):
         rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, gaussian=vectors[:, :5])
 
 
+def test_series_of_the_delay_method_see_w():
+    """Shapes that lean so that they see nothing of a baseline but w, over a wide band."""
+    rng, n_source, n_channel = np.random.default_rng(4), 100, 4096
+    lm = rng.uniform(-0.01, 0.01, (n_source, 2))
+    lmn = np.column_stack([lm, np.sqrt(1 - (lm**2).sum(axis=1))])
+    stokes = np.column_stack([rng.uniform(0.5, 1, n_source), np.zeros((n_source, 3))])
+    axes = np.zeros((n_source, 6))
+    axes[:, [2, 5]] = rng.uniform(5e-4, 1e-3, (n_source, 2))
+    uvw_m = np.column_stack([np.zeros((8, 2)), rng.uniform(50, 150, 8)])
+    frequency_hz = np.linspace(0.8e9, 1.6e9, n_channel)
+    found = []
+    got = rt.predict(uvw_m, frequency_hz, lmn, stokes, gaussian=axes, tolerance=1e-6, verify=100, found=found)
+    assert found[0].passed and found[0].count == 100
+    tapers = np.abs(got[:, :, 0, 0]).min(axis=1) / stokes[:, 0].sum()
+    assert tapers.min() < 0.5  # so that they matter
+
+
 def test_verification_knows_disks():
     lmn, stokes, axes, uvw_m = random_sky(5, 4)
     found = []
