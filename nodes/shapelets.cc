@@ -9,8 +9,9 @@
 // second is 90 degrees before it, to the west where the first is to the north. uvw [3], or [2,3] of which the first row
 // counts (m). directions [2,3] or [source,2,3]: unit vectors to the east and to the north at the source as coordinates
 // u, v, w (UVW); default: those at the phase centre. State: none. Result: scalar or [source], complex, dimensionless;
-// varies along freq. Flags: union. Derivative: exact, by dual numbers. Refregier 2003, MNRAS 338, 35, eq. 1, 9 and 17;
-// axes and coefficients as Line et al. 2020, PASA 37, e027.
+// varies along freq. Flags: union. Derivative: exact, by dual numbers.
+//
+// Refregier 2003, MNRAS 338, 35; axes and coefficients as Line et al. 2020, PASA 37, e027.
 #include <cmath>
 #include <vector>
 
@@ -24,10 +25,6 @@ struct ShapeletsBody {
   std::size_t sources, first, second;  ///< and how many functions there are along both axes
   bool directions_of_sources;
 
-  template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + s);
-  }
   std::size_t items() const { return sources; }
   template <class In, class Out>
   void item(const In& in, std::size_t s, Out out) const {
@@ -114,23 +111,18 @@ class Shapelets final : public CellNode<Shapelets> {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    const TensorShape &coefficients = *children[0], &axes = *children[1], &uvw = *children[2];
-    if (coefficients.rank < 2 || coefficients.rank > 3 || coefficients[coefficients.rank - 1] < 1 ||
-        coefficients[coefficients.rank - 2] < 1)
-      throw ShapeError("child \"coefficients\" has dimensions " + to_string(coefficients) +
-                       ", expected [j,k] or [source,j,k]");
-    const TensorShape sources = coefficients.rank == 2 ? TensorShape{} : TensorShape{coefficients[0]};
-    const auto check = [](const TensorShape& dims, const TensorShape& expected, const char* name) {
-      if (!(dims == expected))
-        throw ShapeError("child \"" + std::string(name) + "\" has dimensions " + to_string(dims) + ", expected " +
-                         to_string(expected) + " as the coefficients have");
+    const TensorShape& coefficients = *children[0];
+    const int rank = coefficients.rank;
+    if (coefficients[rank - 2] < 1 || coefficients[rank - 1] < 1)
+      throw ShapeError("child \"coefficients\" has dimensions " + to_string(coefficients) + ", expected one at least");
+    const auto require_rank = [&](std::size_t child, int expected) {
+      if (children[child]->rank != expected)
+        throw ShapeError("child \"" + node_class().children[child].label + "\" has dimensions " +
+                         to_string(*children[child]) + ", but the coefficients " + to_string(coefficients));
     };
-    check(axes, sources.is_scalar() ? TensorShape{3} : TensorShape{sources[0], 3}, "axes");
-    if (!(uvw == TensorShape{3}) && !(uvw == TensorShape{2, 3}))
-      throw ShapeError("child \"uvw\" has dimensions " + to_string(uvw) + ", expected [3] or [2,3]");
-    if (children[3] != nullptr && !(*children[3] == TensorShape{2, 3}))
-      check(*children[3], sources.is_scalar() ? TensorShape{2, 3} : TensorShape{sources[0], 2, 3}, "directions");
-    return sources;
+    require_rank(1, rank - 1);
+    if (children[3] != nullptr && rank == 2) require_rank(3, 2);
+    return rank == 2 ? TensorShape{} : TensorShape{coefficients[0]};
   }
   void bind(std::span<const TensorShape* const> children) override {
     const TensorShape& coefficients = *children[0];
