@@ -66,5 +66,21 @@ TEST(ChildDims, AnOptionalChildMayBeLeftOut) {
   EXPECT_NO_THROW(require_dims(node_class, children));
 }
 
+TEST(ChildDims, GoodDimensionsOfOneNodeExcuseNoOtherNode) {
+  const NodeClass ab{.name = "AB", .children = {{.label = "a", .shape = "[n]"}, {.label = "b", .shape = "[n]"}}};
+  const NodeClass c{.name = "C", .children = {{.label = "c", .shape = "[3,3]"}, {.label = "d", .shape = "[3]"}}};
+  const TensorShape two{2};
+  const TensorShape three{3};
+  using Children = std::vector<const TensorShape*>;
+  DimsCheck check;
+  for (int twice = 0; twice < 2; ++twice) EXPECT_NO_THROW(check.require(ab, Children{&two, &two}));
+  EXPECT_THROW(check.require(ab, Children{&two, &three}), ShapeError);
+  EXPECT_THROW(check.require(ab, Children{&two, &three}), ShapeError) << "what was refused is not good";
+  EXPECT_NO_THROW(check.require(ab, Children{&three, &three}));
+  EXPECT_NO_THROW(check.require(ab, Children{nullptr, &two})) << "an optional child left out";
+  EXPECT_THROW(check.require(ab, Children{&three, &two}), ShapeError) << "and given again";
+  EXPECT_THROW(check.require(c, Children{nullptr, &two}), ShapeError) << "good for the other class, the last time";
+}
+
 }  // namespace
 }  // namespace rimetree
