@@ -235,6 +235,17 @@ def test_files_that_are_no_pattern(tmp_path, files):
     assert "a_yx_re.fits: the axes are not those of" in message(tmp_path / "a_$(corr)_$(reim).fits")
 
 
+def test_steps_as_a_cd_matrix(tmp_path, files):
+    from astropy.io import fits
+
+    expected = rt.BeamPattern.read(files)
+    for file in tmp_path.glob("beam_*.fits"):
+        with fits.open(file, mode="update") as units:
+            for axis in (1, 2, 3):
+                units[0].header[f"CD{axis}_{axis}"] = units[0].header.pop(f"CDELT{axis}")
+    assert rt.BeamPattern.read(files) == expected
+
+
 @pytest.mark.parametrize(
     "key, value, text",
     [

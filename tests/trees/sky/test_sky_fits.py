@@ -93,6 +93,22 @@ def test_axes_may_be_in_any_order_or_left_out(tmp_path):
         assert places == wanted, order
 
 
+def test_steps_as_a_cd_matrix(tmp_path):
+    """Where there is one CDELT does not count, as for positions: frequencies were 1e6 times as far apart."""
+    cube = fits.PrimaryHDU(np.array([1.0, 2.0], np.float32)[:, None, None] * np.eye(4, dtype=np.float32))
+    for axis, kind, value, step in [(1, "RA---SIN", 10.0, -0.01), (2, "DEC--SIN", 20.0, 0.01), (3, "FREQ", 1.4e9, 1e6)]:
+        cube.header.update({f"CTYPE{axis}": kind, f"CRVAL{axis}": value, f"CRPIX{axis}": 1.0, f"CDELT{axis}": step})
+        cube.header[f"CD{axis}_{axis}"] = step
+    cube.header["BUNIT"] = "Jy/pixel"
+    for name in ("both", "cd"):
+        cube.writeto(tmp_path / f"{name}.fits")
+        del cube.header["CDELT*"]
+    both, cd = (rt.sky.read(tmp_path / f"{name}.fits") for name in ("both", "cd"))
+    assert both.sources == cd.sources and len(both) == 4
+    assert both[0].ref_freq_hz == 1.401e9
+    np.testing.assert_allclose(both.radec_rad[0], np.radians([10.0, 20.0]), rtol=1e-12)
+
+
 def test_blank_pixels_and_empty_images_hold_nothing(tmp_path):
     planes = components()
     planes[0, :, :2] = np.nan

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from .. import nodes as rt
 from .._core import Error
 from ..arguments import check_fields, checked
+from ..fits_axes import HERTZ, regular_axis
 from ..observing.mounts import feed_rotation, parallactic_angle, require_place
 from ..writing.scope import NodeDef, NodeScope
 from .place import Place, pointing_text, require_pointings
@@ -33,7 +34,6 @@ _AXES = {"X": "l", "L": "l", "Y": "m", "M": "m", "FREQ": "frequency"}
 _TO_RADIANS = {"deg": math.pi / 180, "rad": 1.0}
 #: To where directions behind the dish are moved, times their distance from its horizon: beyond any grid.
 _BEYOND = 1e6
-_TO_HZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 
 
 @dataclass(frozen=True)
@@ -224,14 +224,13 @@ def _read(file: str) -> tuple[tuple[Axis, Axis, Axis], NDArray[np.float64]]:
 
 
 def _axis(header, number: int, kind: str, file: str) -> Axis:
-    unit, units = str(header.get(f"CUNIT{number}", "")).strip().lower(), _TO_HZ if kind == "FREQ" else _TO_RADIANS
+    unit, units = str(header.get(f"CUNIT{number}", "")).strip().lower(), HERTZ if kind == "FREQ" else _TO_RADIANS
     if unit not in units:
         raise Error(f"{file}: axis {kind} is in {unit or 'no unit'}, expected {', '.join(filter(None, units))}")
     count = header[f"NAXIS{number}"]
     if any(f"G{kind}{place}" in header for place in range(1, count + 1)):
         raise Error(f"{file}: the places along {kind} are not regular (G{kind}1, ...), which is not supported")
-    value, step, first = (float(header.get(f"{key}{number}", default)) for key, default in
-                          (("CRVAL", 0.0), ("CDELT", 1.0), ("CRPIX", 1.0)))  # fmt: skip
+    value, step, first = regular_axis(header, number)
     if not (math.isfinite(value) and math.isfinite(first) and math.isfinite(step) and step != 0):
         raise Error(f"{file}: CRVAL, CDELT or CRPIX of axis {kind} is no number, or CDELT is 0")
     scale = -units[unit] if kind.startswith("-") else units[unit]

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..fits_axes import HERTZ, regular_axis
 from .errors import SkyModelError, UnsupportedError
 from .model import SkyModel
 from .source import Source
 
 _STOKES = {1: 0, 2: 1, 3: 2, 4: 3}  # numbers of the STOKES axis, and their places in a Source
 _MOST_COEFFICIENTS, _CLOSE, _ROUNDING = 4, 1e-3, 1e-6
-_TO_HZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 _PER_PIXEL = ("jy/pixel", "jy/pix", "jy / pixel", "jy / pix")
 
 
@@ -101,9 +101,9 @@ def _planes_of(file: str) -> _Planes:
     frequency_hz = np.array([np.nan])
     if named[0] is not None:
         unit = str(header.get(f"CUNIT{named[0] + 1}", "")).strip().lower()
-        if unit not in _TO_HZ:
+        if unit not in HERTZ:
             raise SkyModelError(f"frequencies are in {unit}, expected Hz", file=file)
-        frequency_hz = _TO_HZ[unit] * _along(header, named[0], counts[0])
+        frequency_hz = HERTZ[unit] * _along(header, named[0], counts[0])
     return _Planes(
         file,
         data,
@@ -115,8 +115,7 @@ def _planes_of(file: str) -> _Planes:
 
 def _along(header, axis: int, count: int) -> NDArray[np.float64]:
     """Coordinates of planes along an axis."""
-    start, step, first = (float(header.get(f"{key}{axis + 1}", 1.0)) for key in ("CRVAL", "CDELT", "CRPIX"))
-    step *= float(header.get(f"CD{axis + 1}_{axis + 1}", 1.0))
+    start, step, first = regular_axis(header, axis + 1, value=1.0)
     return start + (np.arange(count) + 1 - first) * step
 
 
