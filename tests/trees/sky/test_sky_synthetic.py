@@ -64,6 +64,16 @@ def test_a_profile_that_there_is_not():
         SyntheticSky(profile="sersic")
 
 
+@pytest.mark.parametrize(
+    "name, value",
+    [("flux_jy", (0.0, 1.0)), ("flux_jy", (2.0, 1.0)), ("major_rad", (-1.0, 1.0)), ("fov_rad", -1.0)]
+    + [(f"{what}_fraction", 1.5) for what in ("polarised", "extended", "spectral")],
+)
+def test_numbers_outside_of_their_range_are_refused(name, value):
+    with pytest.raises(SkyModelError, match=f"^{name} must be"):
+        SyntheticSky(**{name: value})
+
+
 def test_seeds():
     assert synthetic.random(20) == synthetic.random(20)
     assert synthetic.random(20) != synthetic.random(20, SyntheticSky(seed=2))

@@ -47,6 +47,15 @@ class SyntheticSky:
         check_fields(self)
         if self.profile not in PROFILES:
             raise SkyModelError(f"profile must be one of {', '.join(PROFILES)}, not {self.profile!r}")
+        for name in ("flux_jy", "major_rad"):
+            low, high = getattr(self, name)
+            if not 0 < low <= high < math.inf:
+                raise SkyModelError(f"{name} must be the smallest and the largest, both above 0, not {low}, {high}")
+        for name in ("polarised_fraction", "extended_fraction", "spectral_fraction"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SkyModelError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+        if not 0 <= self.fov_rad <= 2 * math.pi:
+            raise SkyModelError(f"fov_rad must be from 0 to 2 pi, not {self.fov_rad}")
 
 
 @checked
