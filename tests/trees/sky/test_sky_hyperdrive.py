@@ -90,6 +90,11 @@ def test_lists_of_fluxes_go_through_their_entries(tmp_path):
         ("    dec: -27.25\n", "", 3, "dec is missing", SkyModelError),
         ("ra: 10.5", "ra: ten", 3, "ra", SkyModelError),
         ("si: -0.8", "si: [1", 9, "not YAML", SkyModelError),
+        ("ra: 10.5", "ra: [10.5, 1]", 3, "ra is a list, expected a number", SkyModelError),
+        ("ra: 10.5", "ra: {a: 1}", 3, "ra is a mapping, expected a number", SkyModelError),
+        ("ra: 10.5", "ra: 10.5\n    ra: 11", 4, "ra is given twice", SkyModelError),
+        ("ra: 10.5", "[ra, dec]: 10.5", 3, "a list stands where a name is expected", SkyModelError),
+        ("comp_type: point", "comp_type: [point]", 5, "comp_type is a list", SkyModelError),
     ],
 )
 def test_errors_have_a_line(tmp_path, old, new, line, message, error):

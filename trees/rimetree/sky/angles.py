@@ -18,7 +18,7 @@ _LETTERS = re.compile(r"([+-]?)(\d+)([hd])(\d+)m(?:(\d+(?:\.\d*)?)s?)?", re.IGNO
 _UNIT = re.compile(rf"([+-]?(?:{_NUMBER}))\s*(deg|rad|arcmin|arcsec|)", re.IGNORECASE)
 
 _ARCSEC_PER_UNIT = {"deg": 3600.0, "arcmin": 60.0, "arcsec": 1.0}
-_RAD_PER_ARCSEC = math.pi / 648000.0
+RAD_PER_ARCSEC = math.pi / 648000.0
 _PI = Decimal("3.14159265358979323846264338327950288419716939937511")
 
 
@@ -42,7 +42,7 @@ def parse_angle(text: str, *, bare: str | None = None, colon: str | None = "hour
         if unit is None:
             raise ValueError(f"{text!r} has no unit; write hh:mm:ss, dd.mm.ss, or append deg or rad")
         value = float(match[1])
-        return value if unit == "rad" else value * _ARCSEC_PER_UNIT[unit] * _RAD_PER_ARCSEC
+        return value if unit == "rad" else value * _ARCSEC_PER_UNIT[unit] * RAD_PER_ARCSEC
     raise ValueError(f"{text!r} is not an angle; expected hh:mm:ss, dd.mm.ss, or a number with deg or rad")
 
 
@@ -51,7 +51,7 @@ def _sexagesimal(text: str, sign: str, whole: str, minutes: str, seconds: str, *
     if int(minutes) >= 60 or float(seconds) > 60.0:
         raise ValueError(f"{text!r} has minutes or seconds of 60 or more")
     total = int(whole) * 3600 + int(minutes) * 60 + float(seconds)
-    radians = total * (15.0 if hours else 1.0) * _RAD_PER_ARCSEC
+    radians = total * (15.0 if hours else 1.0) * RAD_PER_ARCSEC
     return -radians if sign == "-" else radians
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 
 from .._core import SPEED_OF_LIGHT_M_S
+from .angles import RAD_PER_ARCSEC
 from .columns import Column, find_header, parse_header, split_line
 from .errors import SkyModelError, UnsupportedError
 from .model import SkyModel
@@ -27,7 +28,6 @@ from .polarisation import polarised, turned_rad
 from .reading import Cell, Reading, numbered_lines
 from .source import PROFILES, Source
 
-RAD_PER_ARCSEC = math.pi / 648000.0
 LN10 = math.log(10.0)
 
 # A polarised fraction and an angle at zero wavelength need a reference frequency here, but a file without a spectrum

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from .angles import format_dec, format_ra
-from .bbs import LN10, RAD_PER_ARCSEC
+from .angles import RAD_PER_ARCSEC, format_dec, format_ra
+from .bbs import LN10
 from .errors import UnsupportedError
 from .model import SkyModel
 from .source import Source

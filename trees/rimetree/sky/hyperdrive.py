@@ -22,22 +22,18 @@ Source: mwa_hyperdrive's documentation, "Source lists: the hyperdrive format" an
 
 from __future__ import annotations
 
-import itertools
 import math
 
-import numpy as np
 import yaml
 
-from .bbs import RAD_PER_ARCSEC
+from .angles import RAD_PER_ARCSEC
 from .errors import SkyModelError
+from .flux_list import spectrum_through
 from .model import SkyModel
 from .reading import Cell, Reading
 from .shapelets import Shapelets
 from .source import PROFILES, Source
 
-_INDEX_OF_ONE = -0.8
-_CLOSE = 1e-3
-_MOST_COEFFICIENTS = 4
 _NO_FLUX, _ONE = 1e-6, 1e-12
 
 
@@ -53,6 +49,7 @@ def read_hyperdrive(reading: Reading, text: str) -> SkyModel:
     if not isinstance(root, yaml.MappingNode):
         raise SkyModelError("expected a mapping of source names to lists of components", file=reading.file, line=1)
     for key, components in root.value:
+        _require_name(reading, key)
         if not isinstance(components, yaml.SequenceNode):
             raise reading.error(f"source {key.value!r} is no list of components", _place(key))
         single = len(components.value) == 1
@@ -63,8 +60,17 @@ def read_hyperdrive(reading: Reading, text: str) -> SkyModel:
     return reading.model()
 
 
-def _place(node: yaml.Node) -> Cell:
-    return Cell("", node.start_mark.line + 1, node.start_mark.column + 1)
+def _place(node: yaml.Node, text: str = "") -> Cell:
+    return Cell(text, node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _require_name(reading: Reading, key: yaml.Node) -> None:
+    if not isinstance(key, yaml.ScalarNode):
+        raise reading.error(f"a {_kind_of(key)} stands where a name is expected", _place(key))
+
+
+def _kind_of(node: yaml.Node) -> str:
+    return {yaml.SequenceNode: "list", yaml.MappingNode: "mapping"}.get(type(node), "value")
 
 
 class _Component:
@@ -76,7 +82,12 @@ class _Component:
         self.place = _place(node)
         if not isinstance(node, yaml.MappingNode):
             raise reading.error(f"{what}: expected a mapping", self.place)
-        self._values = {key.value: value for key, value in node.value}
+        self._values: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            _require_name(reading, key)
+            if key.value in self._values:
+                raise reading.error(f"{what}: {key.value} is given twice", _place(key))
+            self._values[key.value] = value
 
     def _part(self, key: str) -> _Component:
         return _Component(self._reading, self._value(key), f"{self._what}: {key}")
@@ -90,7 +101,9 @@ class _Component:
         if default is not None and key not in self._values:
             return default
         node = self._value(key)
-        return self._reading.number(Cell(str(node.value), *_line_column(node)), f"{self._what}: {key}")
+        if not isinstance(node, yaml.ScalarNode):
+            raise self._reading.error(f"{self._what}: {key} is a {_kind_of(node)}, expected a number", _place(node))
+        return self._reading.number(_place(node, node.value), f"{self._what}: {key}")
 
     def source(self, name: str, patch: str) -> Source:
         reference_hz, stokes, spectrum = self._part("flux_type")._fluxes()
@@ -118,10 +131,12 @@ class _Component:
         kind = self._value("comp_type")
         if isinstance(kind, yaml.ScalarNode) and kind.value == "point":
             return {}
-        names = [key.value for key, _ in kind.value] if isinstance(kind, yaml.MappingNode) else [kind.value]
+        if isinstance(kind, yaml.SequenceNode):
+            raise self._reading.error(f"{self._what}: comp_type is a list, expected point, or a mapping", _place(kind))
+        names = [kind.value] if isinstance(kind, yaml.ScalarNode) else list(self._part("comp_type")._values)
         if len(names) != 1 or names[0] not in (*PROFILES, "shapelet"):
             raise self._reading.unsupported(
-                f"{self._what}: components of type {', '.join(map(str, names))} are not supported, only "
+                f"{self._what}: components of type {', '.join(names)} are not supported, only "
                 f"{', '.join(['point', *PROFILES])} and shapelet",
                 _place(kind),
             )
@@ -163,47 +178,11 @@ class _Component:
             return *law._part("fd")._density(), (law._number("si"), *curvature)
         if kind != "list" or not isinstance(self._values[kind], yaml.SequenceNode):
             names = ", ".join(self._values) or "none"
-            raise self._reading.unsupported(f"{self._what} {names} is not supported", self.place)
-        entries = [_Component(self._reading, node, self._what)._density() for node in self._values[kind].value]
-        return self._of_list(sorted(entries))
-
-    def _of_list(self, entries):
-        if not entries:
-            raise self._reading.error(f"{self._what}: the list is empty", self.place)
-        entries = list(dict.fromkeys(entries))  # what is said twice is said
-        for (one, _), (other, _) in itertools.pairwise(entries):
-            if one == other:
-                raise self._reading.error(
-                    f"{self._what}: the list has different fluxes at {one / 1e6:g} MHz", self.place
-                )
-        if not any(any(stokes) for _, stokes in entries):
-            return *entries[len(entries) // 2], ()
-        frequency, stokes = (np.array(part) for part in zip(*entries, strict=True))
-        middle = len(entries) // 2
-        reference = float(frequency[middle]), tuple(float(value) for value in stokes[middle])
-        if len(entries) == 1:
-            return *reference, (_INDEX_OF_ONE,)
-        ratio = stokes[:, 0] / stokes[middle, 0] if stokes[middle, 0] else np.zeros(len(entries))
-        scaled = np.outer(ratio, stokes[middle])
-        if (ratio <= 0).any() or np.abs(stokes - scaled).max() > _CLOSE * np.abs(stokes).max():
             raise self._reading.unsupported(
-                f"{self._what}: a list whose fluxes are 0 or change sign, or whose Q, U, V do not follow I, is not "
-                "supported",
-                self.place,
+                f"{self._what} {names} is not supported, only one of power_law, curved_power_law, list", self.place
             )
-        x = np.log(frequency / reference[0])
-        others = x != 0
-        powers = np.vander(x[others], min(_MOST_COEFFICIENTS, others.sum()) + 1, increasing=True)[:, 1:]
-        for order in range(1, powers.shape[1] + 1):
-            found, *_ = np.linalg.lstsq(powers[:, :order], np.log(ratio[others]), rcond=None)
-            if np.abs(np.expm1(powers[:, :order] @ found - np.log(ratio[others]))).max() <= _CLOSE:
-                return *reference, tuple(float(value) for value in found)
-        raise self._reading.unsupported(
-            f"{self._what}: no spectrum of {powers.shape[1]} coefficients goes through all fluxes of the list to "
-            f"{_CLOSE:g}",
-            self.place,
-        )
-
-
-def _line_column(node: yaml.Node) -> tuple[int, int]:
-    return node.start_mark.line + 1, node.start_mark.column + 1
+        entries = [_Component(self._reading, node, self._what)._density() for node in self._values[kind].value]
+        try:
+            return spectrum_through(entries)
+        except SkyModelError as problem:
+            raise self._reading.placed(problem, self.place, f"{self._what}: ") from None

@@ -6,7 +6,7 @@ import math
 
 import yaml
 
-from .bbs import RAD_PER_ARCSEC
+from .angles import RAD_PER_ARCSEC
 from .errors import UnsupportedError
 from .model import SkyModel
 from .source import Source

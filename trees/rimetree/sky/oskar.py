@@ -23,7 +23,8 @@ import math
 import re
 
 from .._core import SPEED_OF_LIGHT_M_S
-from .bbs import LN10, RAD_PER_ARCSEC, profile_of_type
+from .angles import RAD_PER_ARCSEC
+from .bbs import LN10, profile_of_type
 from .columns import Column, find_header, parse_header
 from .model import SkyModel
 from .polarisation import polarised, turned_rad

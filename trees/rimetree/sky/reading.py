@@ -45,6 +45,10 @@ class Reading:
         """An error at a cell for what a `Source` cannot express, to be raised by the caller."""
         return UnsupportedError(message, file=self.file, line=cell.line, column=cell.column)
 
+    def placed(self, problem: SkyModelError, cell: Cell, before: str = "") -> SkyModelError:
+        """The same error at a cell, with text before its own, to be raised by the caller."""
+        return type(problem)(before + problem.message, file=self.file, line=cell.line, column=cell.column)
+
     def number(self, cell: Cell, what: str) -> float:
         """The finite number in a cell."""
         if not _NUMBER.fullmatch(cell.text):
@@ -85,7 +89,7 @@ class Reading:
         try:
             return Source(**fields)
         except SkyModelError as problem:
-            raise type(problem)(problem.message, file=self.file, line=cell.line, column=cell.column) from None
+            raise self.placed(problem, cell) from None
 
     def source(self, name: str, cell: Cell, make: Callable[[], Source]) -> None:
         """Add the source that `make` returns, or list it as skipped where it raises `UnsupportedError`."""
