@@ -10,8 +10,8 @@ def regular_axis(header, number: int, value: float = 0.0) -> tuple[float, float,
     """Of an axis, counted from 1: the value at its reference pixel, the step, and the reference pixel, in the header's
     unit. `value`: that of a header without CRVAL.
 
-    A CD keyword says the step where there is one, and CDELT beside it does not count (Greisen & Calabretta 2002, A&A 395,
-    1061, section 2.1.2), as in wcslib.
+    A CD keyword says the step where there is one. CDELT beside it does not count (Greisen & Calabretta 2002, A&A 395,
+    1061, section 2.1.2).
     """
     step = float(header.get(f"CDELT{number}", 1.0)) * float(header.get(f"PC{number}_{number}", 1.0))
     step = float(header.get(f"CD{number}_{number}", step))
