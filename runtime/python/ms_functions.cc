@@ -26,6 +26,7 @@ Ref report_to_python(const ms::RunReport& report) {
   dict.set("read_seconds", number(report.read_seconds)).set("write_seconds", number(report.write_seconds));
   dict.set("evaluate_seconds", number(report.evaluate_seconds)).set("total_seconds", number(report.total_seconds));
   dict.set("overhead_seconds", number(report.overhead_seconds)).set("columns", text_list(report.columns));
+  dict.set("warnings", text_list(report.warnings));
   return dict.take();
 }
 

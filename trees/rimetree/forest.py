@@ -227,10 +227,11 @@ class Forest:
         with self._reports(solve_progress) as solves:
             raw = _core.run_forest(self._core, source_of(path), chosen, progress)
         verification = self.verification() if chosen["verify"] else None
+        warnings = [*self.warnings(), *raw.pop("warnings")]
         return RunReport(
             **raw,
             timing=self.timing(),
-            warnings=self.warnings(),
+            warnings=warnings,
             notes=self.notes(),
             verification=verification,
             solves=solves,

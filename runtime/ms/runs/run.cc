@@ -1,9 +1,12 @@
 #include "runtime/ms/runs/run.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 
+#include "runtime/ms/runs/sinks_of_forest.h"
 #include "runtime/ms/tables/error.h"
 #include "runtime/ms/tiles/join_windows.h"
 #include "runtime/ms/tiles/tile_request.h"
@@ -28,6 +31,9 @@ class Run final : public TileRun {
         evaluator_(evaluator),
         options_(options),
         stages_(sink_stages(evaluator.forest())) {
+    const std::vector<bool> evaluated = at_or_below(evaluator.forest(), stages_);
+    require_places_of_their_own(evaluator.forest(), evaluated);
+    warn_of_idle_nodes(evaluator.forest(), evaluated, &report_.warnings);
     writes_flags_ = any_sink_writes_flags(evaluator.forest());
     ReadSelection selection = reads_of(evaluator.forest(), options.rows, writes_flags_);
     if (selection.rows.time_slots == 0) selection.rows.time_slots = 1;
@@ -56,6 +62,7 @@ class Run final : public TileRun {
     go(cancellation, progress);
     report_.overhead_seconds =
         report_.total_seconds - report_.read_seconds - report_.write_seconds - (arithmetic_seconds() - inside_before);
+    warn_of_sinks_without_data();
     return report_;
   }
 
@@ -129,15 +136,29 @@ class Run final : public TileRun {
   }
 
   void mark_written(InFlight& in_flight, int node) {
-    const DataUse* use = evaluator_.forest().node(node).capabilities().data;
-    if (use == nullptr || !use->writes) return;
+    const DataUse* use = writing_of(evaluator_.forest(), node);
+    if (use == nullptr) return;
+    wrote_.insert(node);
     const std::ptrdiff_t baseline = in_flight.tile.find(use->baseline);
     if (baseline >= 0) in_flight.written[use->column].insert(static_cast<std::size_t>(baseline));
+  }
+
+  void warn_of_sinks_without_data() {
+    const Forest& forest = evaluator_.forest();
+    std::vector<int> idle;
+    for (const std::vector<int>& stage : stages_)
+      std::copy_if(stage.begin(), stage.end(), std::back_inserter(idle),
+                   [&](int node) { return writing_of(forest, node) != nullptr && !wrote_.contains(node); });
+    if (idle.empty() || report_.tiles == 0) return;
+    report_.warnings.push_back(counted(forest, idle) +
+                               " wrote nothing: the rows that were taken are of other baselines than theirs, or than "
+                               "those of Spigots below them (station_1_index is ANTENNA1, station_2_index ANTENNA2)");
   }
 
   Evaluator& evaluator_;
   const RunOptions& options_;
   std::vector<std::vector<int>> stages_;
+  std::set<int> wrote_;  // Sinks
   std::shared_ptr<const Cells> cells_;
   std::vector<double> cells_time_, cells_interval_, cells_frequency_, cells_width_;
   std::size_t tiles_evaluated_ = 0;

@@ -41,6 +41,7 @@ struct RunReport {
   double read_seconds = 0, write_seconds = 0, evaluate_seconds = 0, total_seconds = 0;
   double overhead_seconds = 0;       ///< evaluation and the loop around it, less node arithmetic and I/O
   std::vector<std::string> columns;  ///< written
+  std::vector<std::string> warnings{};
 };
 
 /// Whether n values are numbers.

@@ -211,3 +211,51 @@ def test_what_cannot_be_run_is_said(small_ms, tmp_path, small_sky):
     ns.sink_2 << rt.Sink(ns.data, station_1_index=0, station_2_index=1, output_column="OUT")
     with pytest.raises(rt.Error, match="NO_SUCH"):
         rt.Forest(ns).run(small_ms("b.ms"))
+
+
+def twos(ns, baselines, name="sink", swapped=False):
+    """Sinks that write 2 into the column TWO."""
+    for p, q in baselines:
+        first, second = (q, p) if swapped else (p, q)
+        ns[name](p, q) << rt.Sink(2.0, station_1_index=first, station_2_index=second, output_column="TWO")
+
+
+def test_two_sinks_do_not_write_the_same(small_ms):
+    path = small_ms()
+    ns = rt.NodeScope()
+    twos(ns, [(0, 1), (0, 2)])
+    twos(ns, [(0, 2)], name="other")
+    with pytest.raises(rt.Error, match='Sinks "sink:0:2" and "other:0:2" both write TWO of baseline 0-2'):
+        rt.Forest(ns).run(path)
+    # One of them that is not evaluated does no harm.
+    ns.mux << rt.VisDataMux(None, None, ns.sink(0, 1), ns.sink(0, 2))
+    report = rt.Forest(ns).run(path)
+    assert report.rows_written > 0
+    assert report.warnings == ['1 Sink ("other:0:2") left out: no VisDataMux has them as child']
+
+
+def test_sinks_of_baselines_that_are_not_there_are_said(small_ms):
+    path = small_ms()
+    ns = rt.NodeScope()
+    twos(ns, rt.ms.baselines(path), swapped=True)
+    report = rt.Forest(ns).run(path)
+    assert report.rows_written == 0
+    (warning,) = report.warnings
+    assert f"{len(rt.ms.baselines(path))} Sinks" in warning and "wrote nothing" in warning
+    ns = rt.NodeScope()
+    twos(ns, rt.ms.baselines(path))
+    assert rt.Forest(ns).run(path).warnings == []
+
+
+def test_solvers_that_nothing_asks_for_are_said(small_ms):
+    path = small_ms()
+    ns = rt.NodeScope()
+    ns.a << rt.Parm(0.0, solvable=True)
+    ns.solver << rt.Solver(rt.Condeq(3.0, ns.a))
+    twos(ns, rt.ms.baselines(path))
+    forest = rt.Forest(ns)
+    (warning,) = forest.run(path).warnings
+    assert warning.startswith('1 Solver ("solver") left out') and forest.get_state(ns.a)["value"] == 0
+    ns.mux << rt.VisDataMux(ns.solver, None, *ns.Search("sink:"))
+    forest = rt.Forest(ns)
+    assert forest.run(path).warnings == [] and forest.get_state(ns.a)["value"] == pytest.approx(3)
