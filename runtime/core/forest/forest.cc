@@ -1,6 +1,8 @@
 #include "runtime/core/forest/forest.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "runtime/core/error.h"
 
@@ -59,11 +61,26 @@ void Forest::sort_by_level() {
 
 void Forest::derive_dependencies() {
   dependencies_.assign(nodes_.size(), kNothing);
-  for (const int i : order_) {
-    dependencies_[i] = nodes_[i]->traits().depends_on;
-    for (const int child : children_[i])
-      if (child >= 0) dependencies_[i] |= dependencies_[child];
+  for (const int i : order_) dependencies_[i] = dependencies_from_children(i);
+}
+
+// Of the whole forest that would be most of the time of a calibration in which each of many Parms gets new tiles.
+void Forest::derive_dependencies_above(int index) {
+  std::set<std::pair<int, int>> open{{level_[index], index}};  // children come first
+  while (!open.empty()) {
+    const int i = open.extract(open.begin()).value().second;
+    const DependencySet found = dependencies_from_children(i);
+    if (dependencies_[i] == found) continue;
+    dependencies_[i] = found;
+    for (const int parent : parents_[i]) open.emplace(level_[parent], parent);
   }
+}
+
+DependencySet Forest::dependencies_from_children(int index) const {
+  DependencySet found = nodes_[index]->traits().depends_on;
+  for (const int child : children_[index])
+    if (child >= 0) found |= dependencies_[child];
+  return found;
 }
 
 std::shared_ptr<Node> Forest::make_node(const NodeClass& node_class, const State& state, int index,
@@ -107,7 +124,7 @@ void Forest::set_state(int index, const std::map<std::string, StateValue>& field
   }
   changed_.push_back(index);
   if (plans_alike) return;
-  derive_dependencies();
+  derive_dependencies_above(index);
   ++plan_version_;
 }
 

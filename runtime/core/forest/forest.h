@@ -106,6 +106,10 @@ class Forest {
   /// Fills order() with the nodes that are needed.
   void sort_by_level();
   void derive_dependencies();
+  /// Likewise, where only what one node itself depends on has changed.
+  void derive_dependencies_above(int index);
+  /// Of a node, from those of its children.
+  DependencySet dependencies_from_children(int index) const;
   /// A node with its identity; its dimensions are still to be set.
   std::shared_ptr<Node> make_node(const NodeClass& node_class, const State& state, int index, int named_as) const;
   static void bind(Node& node, const TensorShape& dims, std::span<const TensorShape* const> children);

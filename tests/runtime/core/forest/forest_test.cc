@@ -187,5 +187,36 @@ TEST_F(SetState, DependenciesFollowTheState) {
   EXPECT_EQ(tree->dependencies(1), kDomain);
 }
 
+TEST_F(SetState, DependenciesFollowByEveryPathAndBack) {
+  ForestUnderTest other;
+  for (const char* name : {"leaf", "domain"}) other.node(name, "Leaf");
+  other.node("left", "Combine", {"leaf"});
+  other.node("far", "Combine", {"left", "domain"});
+  other.node("top", "Combine", {"far", "leaf"});
+  const auto tree = other.build();
+  const std::map<std::string, StateValue> nothing{{"depends_on", std::vector<std::string>{}}};
+  const auto of = [&](const char* name) { return tree->dependencies(tree->find(name)); };
+  tree->set_state(tree->find("leaf"), {{"depends_on", std::vector<std::string>{"iteration"}}});
+  EXPECT_EQ(of("left"), kIteration);
+  EXPECT_EQ(of("top"), kIteration);
+  tree->set_state(tree->find("domain"), kDomainLeaf);
+  EXPECT_EQ(of("left"), kIteration);
+  EXPECT_EQ(of("far"), kDomain | kIteration);
+  EXPECT_EQ(of("top"), kDomain | kIteration);
+  tree->set_state(tree->find("leaf"), nothing);
+  EXPECT_EQ(of("left"), kNothing);
+  EXPECT_EQ(of("top"), kDomain);
+}
+
+TEST_F(SetState, DependenciesOfManyNodesAreFollowedWhereTheyChange) {
+  ForestUnderTest other;  // by the whole forest for each of them this would take minutes
+  constexpr int kMany = 20000;
+  for (int i = 0; i < kMany; ++i) other.node("leaf" + std::to_string(i), "Leaf");
+  for (int i = 0; i < kMany; ++i) other.node("top" + std::to_string(i), "Combine", {"leaf" + std::to_string(i)});
+  const auto tree = other.build();
+  for (int i = 0; i < kMany; i += 2) tree->set_state(i, kDomainLeaf);
+  for (int i = 0; i < kMany; ++i) ASSERT_EQ(tree->dependencies(kMany + i), i % 2 == 0 ? kDomain : kNothing);
+}
+
 }  // namespace
 }  // namespace rimetree
