@@ -246,6 +246,9 @@ def test_planes_of_frequencies_that_do_not_go_together_are_refused(tmp_path):
     image(tmp_path / "c-1.fits", planes[1:2], CRVAL1=57.0, CRVAL3=1.5e9)
     with pytest.raises(rt.sky.SkyModelError, match=r"its pixels or its planes of STOKES are not those of .*c-0\.fits"):
         rt.sky.read(tmp_path / "c-?.fits")
+    image(tmp_path / "c-1.fits", planes[1:2], CRVAL4=2.0, CRVAL3=1.5e9)  # the same pixels, of Q
+    with pytest.raises(rt.sky.SkyModelError, match=r"its pixels or its planes of STOKES are not those of .*c-0\.fits"):
+        rt.sky.read(tmp_path / "c-?.fits")
     (tmp_path / "c-2.fits").write_text("a b c")
     with pytest.raises(rt.sky.SkyModelError, match="no FITS image; only these are read by names with wildcards"):
         rt.sky.read(tmp_path / "c-*.fits")

@@ -43,6 +43,11 @@ def test_named_columns_are_in_radians(tmp_path):
     assert model["c"].ra_rad == pytest.approx(math.radians(20), rel=1e-15)
 
 
+def test_colons_are_hours_in_ra_and_degrees_in_dec(tmp_path):
+    source = read(tmp_path, "format = Ra, Dec, I\n01:20:00, -30:30:36, 1\n")["s0"]
+    assert (source.ra_rad, source.dec_rad) == pytest.approx((math.radians(20), -math.radians(30.51)), rel=1e-15)
+
+
 def test_named_columns_in_degrees_with_lists(tmp_path):
     text = (
         "# (RaD DecD StokesI Q U V RefFreq SpectralIndex LogarithmicSI MajorAxis MinorAxis Orientation) = format\n"
@@ -94,6 +99,9 @@ def test_dialect_is_found_from_content_or_name(tmp_path):
         ("format = Ra, Dec, I, Type, Maj, Min\n0, 0, 1, POINT, 3, 3\n", "2:10", "a POINT has axes"),
         ("format = Ra, Dec, I, Type\n0, 0, 1, GAUSSIAN\n", "2:10", "needs its axes"),
         ("format = Ra, Dec, I, Maj, Min\n0, 0, 1, -3, 3\n", "2:10", "must not be negative"),
+        ("format = Ra, Dec, I, RefFreq, SpIx, SpecCurv\n0, 0, 1, 1e8, [-0.7 0.1], 0.2\n", "2:27", "with one log"),
+        ("format = Ra, Dec, I, SpIx, SpecCurv, LogarithmicSI\n0, 0, 1, -0.7, 0.2, false\n", "2:16", "with one log"),
+        ("format = Ra, Dec, I, Q, PolF, PolA\n0, 0, 1, 0.1, 0.1, 30\n", "2:15", "exclude each other"),
     ],
 )
 def test_errors(tmp_path, text, place, message):
@@ -110,6 +118,11 @@ def test_errors(tmp_path, text, place, message):
         ("format = Ra, Dec, I, FreqInc\n0, 0, [1 2 3], 1e6\n", "source 's0'", "tabulated"),
         ("format = Ra, Dec, I\n0, 0, [1 2 3]\n", "source 's0'", "I is a list"),
         ("format = Ra, Dec, I, Type\n0, 0, 1, DISK\n", "source 's0'", "type DISK"),
+        (
+            "format = Ra, Dec, I, RefFreq, SpIx, RM, ReferenceWavelength\n0, 0, 1, 1.5e8, -0.7, 3, 1\n",
+            "source 's0'",
+            "away from the reference frequency",
+        ),
         ("format = Ra, Dec, I, Zodiac\n0, 0, 1, Leo\n", "column 'Zodiac'", "no meaning"),
     ],
 )

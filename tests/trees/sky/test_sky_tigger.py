@@ -74,6 +74,20 @@ def test_curved_spectrum_is_in_natural_logarithms(tmp_path):
     assert read(tmp_path, html(source(rest=CURVED)))["A0"].spectrum == (-0.7, 0.2)
 
 
+def test_the_spectrum_says_at_which_frequency_fluxes_are(tmp_path):
+    """Without a rotation measure that of the polarisation says nothing."""
+    flux = FLUX.replace('"12.0"', '"0.0"').replace("1400000000.0", "1e9")
+    assert read(tmp_path, html(source(flux=flux)))["A0"].ref_freq_hz == 1.4e9
+    assert read(tmp_path, html(source(flux=FLUX, rest="")))["A0"].ref_freq_hz == 1.4e9
+    flat = SPECTRUM.replace('"-0.7"', '"0.0"')
+    assert read(tmp_path, html(source(flux=flux, rest=flat)))["A0"].ref_freq_hz == 1e9
+
+
+def test_a_shape_without_axes_is_a_point(tmp_path):
+    shape = SHAPE.replace('"2e-05"', '"0.0"').replace('"1e-05"', '"0.0"')
+    assert read(tmp_path, html(source(rest=shape)))["A0"].gaussian is None
+
+
 def test_unpolarised_and_quoted_names(tmp_path):
     flux = '<TD mdltype=Flux ><A mdltype=float mdlval="3.0"></A></TD>'
     model = read(tmp_path, html(source(name="'it\\'s'", flux=flux, rest="")))
@@ -191,6 +205,7 @@ def test_text_without_a_header_needs_its_format(tmp_path):
         ("#format: name dec_d i\nA 1 9\n", "2:1", "right ascension is missing"),
         ("#format: name ra_d dec_d i spi\nA 1 9 1 -0.7\n", "2:1", "no reference frequency"),
         ("#format: name ra_d dec_d i emaj_s\nA 1 9 1 20\n", "2:1", "emaj, emin and pa"),
+        ("#format: name ra_d dec_d i emaj_s emin_s\nA 1 9 1 20 10\n", "2:1", "emaj, emin and pa"),
         ("#format: name ra_d dec_d i i\nA 1 9 1 20\n", "1:28", "'i' appears twice"),
         ("#format: name ra_d dec_d i mood\nA 1 9 1 20\n", "2:9", "'mood' has no meaning"),
     ],

@@ -34,6 +34,10 @@ def test_what_no_data_link_with_the_reference_is_apart():
 def test_without_data_of_the_reference_the_most_antennas_count():
     assert apart(links([0, 1, 1, 1], [1, 1, 1, 0]), reference=15) == {13: [False, True], 14: [False, True]}
     assert apart(links([0, 0, 0, 0], [0, 0, 0, 1])) == {}
+    twos = links([1, 0, 1, 0], [1, 0, 1, 1])
+    assert apart(twos, reference=15) == {10: [False, True], 11: [False, True], 13: [True, False], 14: [True, False]}
+    # Antennas without data do not count, though they share solutions with others.
+    assert apart(twos, reference=15, alike={12: "a", 13: "a"}) == apart(twos, reference=15)
 
 
 def test_channels_link_by_themselves():
