@@ -30,7 +30,7 @@ from .solutions.solutions import Solutions
 from .stages import KnownTerms, Stage, plan_stages
 from .terms.redundant import redundant_text
 from .terms.terms import Term
-from .window_solutions import WindowSolutions, good_fractions, joined_sets, windows_of
+from .window_solutions import WindowSolutions, good_fractions, joined_sets, windows_of, without_signal
 
 _SECONDS_BETWEEN_FILES = 60.0
 
@@ -91,7 +91,7 @@ def calibrate(
     groups = list({(g.field_id, g.data_desc_ids): g for g in (plan.group for plan in plans)}.values())
     averaging = [plan.averaging_json() for plan in plans if plan.averaging is not None]
     good = good_fractions(run.windows)
-    more = {"directions": directions, "standing_out": standing_out}
+    more = {"directions": directions, "standing_out": standing_out, "without_signal": without_signal(run.windows)}
     return CalibrationReport(path, groups, run.reports, solutions, good, averaging, redundant, **more)
 
 

@@ -189,9 +189,9 @@ class Collected:
         convention: str,
         field_id: int,
         variance: float,
-    ) -> None:
+    ) -> TermSolutions:
         """The solutions of a field's chunk, as `chunk_arrays` keeps them; by which convention, if by any; `variance`:
-        by which weights differ from 1/sigma^2, and squares of errors with them."""
+        by which weights differ from 1/sigma^2, and squares of errors with them. Returns them as they are kept."""
         self._convention = convention or self._convention
         axis = chunk.times[self._term.name]
         self._fields.append(np.full(len(axis.centre), field_id))
@@ -206,6 +206,7 @@ class Collected:
             place = (slice(None), slice(None), a, d)
             self._fill(part, [own[k] for k in at], {key: array[at] for key, array in found.items()}, place)
         self._parts.append((axis, with_errors_of_small_gains(part, variance)))
+        return self._parts[-1][1]
 
     def _fill(self, part, parameters, found, at) -> None:
         value, sigma, flag = found["value"], found["sigma"], found["flag"]

@@ -15,6 +15,7 @@ from .report.reports import ChunkReport
 from .searches.smoothing import smoothed
 from .session import Session
 from .solutions.choosing import FIELDS, SEEN, fields_of, fields_text
+from .solutions.gains_of_noise import GainsOverErrors, feeds_without_signal
 from .solutions.one_reference import with_one_reference
 from .solutions.outliers_of_solutions import without_outliers
 from .solutions.solutions import Solutions
@@ -46,10 +47,16 @@ class WindowSolutions:
         self.any = False
         #: How many solutions of each term were flagged because they stand out.
         self.standing_out: dict[str, int] = {}
+        #: Of each term.
+        self.gains: dict[str, GainsOverErrors] = {term.name: GainsOverErrors() for term in terms}
 
     def _directions(self, term: str) -> list[str]:
         """Of all fields, whose models may have other patches."""
         return list(dict.fromkeys(name for one in self._sessions for name in one.tree.directions[term]))
+
+    @property
+    def feed(self) -> str:
+        return self._session.plan.group.feed
 
     @property
     def data_desc_ids(self) -> tuple[int, ...]:
@@ -60,7 +67,7 @@ class WindowSolutions:
         # Errors that follow the residuals already, as those of robust fits do, know how large the noise is.
         noise = 1.0 if session.errors_from_residuals else report.noise_ratio / report.noise
         for collected in self._collected:
-            collected.add(
+            kept = collected.add(
                 chunk,
                 session.tree.parameters,
                 arrays,
@@ -68,6 +75,8 @@ class WindowSolutions:
                 field_id=report.field_id,
                 variance=noise**2 if noise > 0 else 1.0,
             )
+            if noise > 0:  # else nobody knows how large errors are
+                self.gains[collected.name].add(kept, noise**2)
         self._references |= {(report.field_id, float(slot)): report.reference for slot in chunk.slot_s}
         if report.scale is not None:
             self._scales.append(report.scale)
@@ -135,6 +144,18 @@ def _convention(session: Session, term: str, report: ChunkReport) -> str:
     if term not in report.normalised:
         return ""
     return UNIT_MEAN if term in session.exchanging else NORMALISED
+
+
+def without_signal(windows: Sequence[WindowSolutions]) -> dict[tuple[int, ...], list[str]]:
+    """{data description ids: antennas, or feeds of them, whose gains are hardly larger than those of noise}, of the
+    windows of all stages."""
+    by_window: dict[tuple[int, ...], list[WindowSolutions]] = {}
+    for one in windows:
+        by_window.setdefault(one.data_desc_ids, []).append(one)
+    return {
+        ids: feeds_without_signal([gains for one in own for gains in one.gains.values()], own[0].feed)
+        for ids, own in by_window.items()
+    }
 
 
 def windows_of(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[tuple[int, ...], WindowSolutions]:

@@ -113,6 +113,8 @@ class CalibrationReport:
     the baselines of each field and window were averaged by their loss, as JSON types. `redundant`: {name of a term that
     was held at the unit matrix: name of the full matrix that can do all that it does}. `directions`: {FIELD_ID: {term:
     those of the field's model}}. `standing_out`: {term: how many solutions are flagged because they stand out}.
+    `without_signal`: {data description ids of a window: antennas, or feeds of them ("ANT-3 X"), whose gains of the
+    whole sky are hardly larger than noise gives}.
     """
 
     path: str
@@ -124,6 +126,7 @@ class CalibrationReport:
     redundant: dict[str, str] = field(default_factory=dict)
     directions: dict[int, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     standing_out: dict[str, int] = field(default_factory=dict)
+    without_signal: dict[tuple[int, ...], list[str]] = field(default_factory=dict)
 
     @property
     def _last(self) -> list[ChunkReport]:

@@ -10,6 +10,7 @@ import time
 
 import click
 
+from ...some_names import some_names
 from ...utc import utc_text
 from ..options.quantities import frequency_text
 from ..output import log, table
@@ -235,6 +236,7 @@ def report_text(report, terms) -> str:
         f"values flagged: {counts_text(report.flagged) or 'none'}",
         *_flagged_lines(report.flagged_of),
         *_standing_out_lines(report.standing_out),
+        *_silent_lines(report.without_signal),
         *_scale_lines(report),
         *(
             [
@@ -261,6 +263,22 @@ def report_text(report, terms) -> str:
 def _standing_out_lines(standing_out: dict[str, int]) -> list[str]:
     many = [f"{count} of {name}" for name, count in standing_out.items() if count]
     return [f"solutions flagged besides, for they stand out: {', '.join(many)}"] if many else []
+
+
+def _silent_lines(without_signal: dict[tuple[int, ...], list[str]]) -> list[str]:
+    """Antennas that saw nothing of the model: their solutions are not flagged, as noise may hide a signal."""
+    windows: dict[str, list[int]] = {}
+    for ids, names in without_signal.items():
+        for name in names:
+            windows.setdefault(name, []).extend(ids)
+    every = sum(len(ids) for ids in without_signal)
+    texts = [name if len(ids) == every else f"{name} (window {joined(sorted(ids))})" for name, ids in windows.items()]
+    if not texts:
+        return []
+    return [
+        f"without signal: {some_names(texts)}: gains are hardly larger than noise gives, and data that are corrected "
+        "by them are noise; leave these antennas out (--antenna), or solve over longer intervals"
+    ]
 
 
 def _scale_lines(report) -> list[str]:
