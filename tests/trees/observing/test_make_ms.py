@@ -1,5 +1,6 @@
 """Making Measurement Sets: UVW against astropy, times and hour angles, frequencies, and what is refused."""
 
+import dataclasses
 import math
 import shutil
 import warnings
@@ -153,6 +154,25 @@ def test_fields_are_named_by_their_place(tmp_path):
 def test_a_source_below_the_horizon_is_a_warning(tmp_path):
     with pytest.warns(UserWarning, match=r"below the horizon 100 % of the time \(elevation -"):
         make(tmp_path, phase_centre_rad=(1.0, math.radians(85)))
+
+
+def test_antennas_that_cannot_see_the_source_are_a_warning(tmp_path):
+    """Of a global array some antennas may have it below their horizon while others see it."""
+    array = rt.telescopes.get("vla-d")
+    far_m = np.array([4033947.0, 486991.0, 4900431.0])  # in Europe, 5 hours before it sees what transits here
+    wide = dataclasses.replace(array, ecef_m=np.vstack([array.ecef_m[:-1], far_m]))
+    centre = (1.0, math.radians(-20))
+    with pytest.warns(UserWarning) as found:
+        made = make(tmp_path, telescope=wide, phase_centre_rad=centre)
+    (warning,) = found
+    here = EarthLocation.from_geocentric(*far_m, unit="m")
+    times = Time(np.array([made.first_time_s, made.last_time_s]) / 86400, format="mjd", scale="utc")
+    up = SkyCoord(*centre, unit="rad").transform_to(AltAz(obstime=times, location=here)).alt.deg
+    assert str(warning.message).startswith("the phase centre is below the horizon of 1 of 27 antennas")
+    assert str(warning.message).endswith(f"{array.antenna_names[-1]} (elevation {up.min():.1f} deg)") and up.max() < 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(tmp_path, "b.ms", telescope=array, phase_centre_rad=centre)
 
 
 def test_a_date_without_ut1_is_a_warning(tmp_path):

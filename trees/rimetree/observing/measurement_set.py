@@ -23,7 +23,7 @@ from ..ms.reading import CORRELATION_NUMBERS
 from ..telescopes import Telescope
 from ..utc import dut1, parse_utc, with_dut1
 from .antenna_uvw import antenna_uvw
-from .horizon import horizontal, warn_of_horizon
+from .horizon import elevations_of_antennas, horizontal, warn_of_antennas, warn_of_horizon
 from .scans import Scan, fields_of
 
 #: Of what the ionosphere lets through, and of all telescopes.
@@ -136,7 +136,8 @@ def create(
     columns: columns of visibilities; DATA must be among them.
 
     UVW are position(ANTENNA1) - position(ANTENNA2) in the frame of the phase centre (`antenna_uvw`). Warns where the
-    source is below the horizon. Raises `Error` or `TelescopeError` where something cannot be, or does not fit the disk.
+    source is below the horizon, of all or of some antennas. Raises `Error` or `TelescopeError` where something cannot
+    be, or does not fit the disk.
     """
     path = os.fspath(path)
     if os.path.lexists(path) and not overwrite:
@@ -173,6 +174,8 @@ def create(
     above = [horizontal(array, centre[None], *times) for centre, *times in own]
     elevation, hour_angle = (np.concatenate([one[i][:, 0] for one in above]) for i in (0, 1))
     warn_of_horizon("the phase centre", elevation, 3)
+    of_antennas = np.concatenate([elevations_of_antennas(array, centre, *times) for centre, *times in own])
+    warn_of_antennas("the phase centre", array.antenna_names, of_antennas, elevation, 3)
     description = {
         "telescope": array.observatory,
         "project": "simulation",
