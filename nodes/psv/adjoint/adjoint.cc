@@ -33,8 +33,8 @@ Portions cut_rows(const Sky<double>& sky, const Rows& rows, const JonesTerms& jo
     for (std::size_t row = 0; row < rows.n_row; ++row) n_time += starts_time(row) ? 1 : 0;
     portions.share_moving = n_time >= kManyTimes;
   }
-  const std::size_t bytes = 8 * (zero.weights.size() + zero.positions.size() + 6 * zero.axes.size()) +
-                            16 * (zero.steady_jones.size() + (portions.share_moving ? 0 : zero.moving_jones.size()));
+  const std::size_t shared = portions.share_moving ? sizeof(Complex<double>) * zero.moving_jones.size() : 0,
+                    bytes = bytes_of(zero) - shared;
   const std::size_t least = matrices_vary(sky, jones) ? kLeastSharing : kLeastRows;
   const std::size_t n =
       std::clamp<std::size_t>(std::min(rows.n_row / least, kPortionBytes / (bytes + 1)), 1, kPortions);
@@ -59,6 +59,11 @@ SourceAdjoints zero_adjoints(const Sky<double>& sky, SourceWish wish, const Jone
   zero.moving_jones.resize(jones.n_moving);
   zero.steady_jones.resize(jones.n_steady);
   return zero;
+}
+
+std::size_t bytes_of(const SourceAdjoints& sums) {
+  return sizeof(double) * (sums.weights.size() + sums.positions.size()) + sizeof(ShapeAxes<double>) * sums.axes.size() +
+         sizeof(Complex<double>) * (sums.moving_jones.size() + sums.steady_jones.size());
 }
 
 void add(SourceAdjoints& to, const SourceAdjoints& from) {

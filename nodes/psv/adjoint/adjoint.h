@@ -44,6 +44,8 @@ struct SourceAdjoints {
 
 /// No derivatives yet.
 SourceAdjoints zero_adjoints(const Sky<double>& sky, SourceWish wish, const JonesTargets& jones = {});
+/// What they take in memory.
+std::size_t bytes_of(const SourceAdjoints& sums);
 /// Derivatives of the same sky with respect to the same quantities.
 void add(SourceAdjoints& to, const SourceAdjoints& from);
 

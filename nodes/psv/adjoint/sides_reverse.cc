@@ -14,10 +14,6 @@ constexpr std::size_t kManyBlocks = 16, kPortions = 16, kPortionBytes = std::siz
 /// Blocks of sources for each thread: an end is noticed, and nobody waits long.
 constexpr std::size_t kSharesPerThread = 4;
 
-std::size_t bytes_of(const SourceAdjoints& sums) {
-  return 8 * (sums.weights.size() + sums.positions.size()) + 16 * (sums.moving_jones.size() + sums.steady_jones.size());
-}
-
 }  // namespace
 
 std::string reverse_obstacle(const SidesPlan& plan, const Sky<double>& sky, SourceWish wish) {

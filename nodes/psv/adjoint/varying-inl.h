@@ -48,12 +48,6 @@ inline void load_span(const VaryingPass& pass, const RowGroup& group, const Span
   }
 }
 
-/// sum += a.
-HWY_INLINE void add_vector(AdjointVec a, double* sum) {
-  const AdjointTag d;
-  hn::Store(hn::Add(hn::Load(d, sum), a), d, sum);
-}
-
 /// One row with `count` sources at `n_channel` channels of a window. `p`, `q`, `phasor`: as add_row() reads them; of_p,
 /// of_q: laid out as p and q; `a`: as add_row() leaves its sums. dL/dz conj(z) takes the place of the phasor.
 template <bool kQ, bool kPlaces>
@@ -92,7 +86,7 @@ HWY_NOINLINE void pull_row(const double* HWY_RESTRICT p, const double* HWY_RESTR
           re = hn::MulAdd(tr[2 * i + 1], qr[1], re), im = hn::MulAdd(ti[2 * i + 1], qr[1], im);
           re = hn::MulAdd(ti[2 * i + 1], qi[1], re), im = hn::NegMulAdd(tr[2 * i + 1], qi[1], im);
           double* to = of_p + at + (4 * i + 2 * k) * lanes;
-          add_vector(re, to), add_vector(im, to + lanes);
+          add_to(to, re), add_to(to + lanes, im);
           if constexpr (kQ || kPlaces) {
             pr[i] = hn::Load(d, p + at + (4 * i + 2 * k) * lanes);
             pi[i] = hn::Load(d, p + at + (4 * i + 2 * k + 1) * lanes);
@@ -111,7 +105,7 @@ HWY_NOINLINE void pull_row(const double* HWY_RESTRICT p, const double* HWY_RESTR
             re = hn::MulAdd(pr[1], tr[2 + j], re), im = hn::MulAdd(pr[1], ti[2 + j], im);
             re = hn::MulAdd(pi[1], ti[2 + j], re), im = hn::NegMulAdd(pi[1], tr[2 + j], im);
             double* to = of_q + at + (4 * k + 2 * j) * lanes;
-            add_vector(re, to), add_vector(im, to + lanes);
+            add_to(to, re), add_to(to + lanes, im);
           }
         }
       }
