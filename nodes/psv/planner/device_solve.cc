@@ -105,7 +105,7 @@ std::string expected_on_devices(DeviceSpan devices, const Outlook& o, std::size_
   DeviceWork work;
   work.n_source = double(o.n_source), work.n_row = double(n_baseline), work.n_channel = double(n_channel);
   work.jones = o.n_pair > 0, work.jones_vary = o.jones_vary, work.smear_time = o.smearing;
-  work.n_plane = work.jones ? 8 : 4;
+  work.n_plane = work.jones ? 8 : o.unpolarised ? 1 : 4;
   work.single = o.tolerance >= kSingleBound;
   MatrixPlan plan = expected_plan(o, n_baseline);
   work.rows_per_antenna = double(n_baseline) / double(plan.left.size());

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -185,6 +187,19 @@ TEST_F(PsvTuning, TunedVariantsAreTakenAndGiveTheSameVisibilities) {
     EXPECT_LT(largest_error(devices.solve(c, single, {}, c.ends), expected, c.total_flux()), single ? 1e-6 : 1e-12);
     EXPECT_NE(devices.report.find("measured by bench tune"), std::string::npos) << devices.report;
   }
+}
+
+TEST(PsvDevicePlanner, UnpolarisedSkiesAreExpectedToTakeLess) {
+  const Devices devices;
+  const auto expected = [&](bool unpolarised) {
+    psv::planner::Outlook outlook;
+    outlook.n_source = 1000, outlook.unpolarised = unpolarised;
+    const std::string text = psv::planner::expected_on_devices(devices.contexts, outlook, 2016, 64, false);
+    const std::size_t at = text.find("direct: about ");
+    return at == std::string::npos ? std::nan("") : std::atof(text.c_str() + at + std::strlen("direct: about "));
+  };
+  EXPECT_GT(expected(true), 0);
+  EXPECT_LT(expected(true), 0.7 * expected(false));
 }
 
 TEST(PsvTuningDevices, ThereMustBeSuchADevice) {
