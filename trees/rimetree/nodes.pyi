@@ -397,9 +397,9 @@ def Correlation(
             of all inputs i >= j, number i (i + 1) / 2 + j: Correlate without gates, or one of them
 
     State
-        station_1_index (int, 0 to 2147483647, required)
+        station_1_index (int, at least 0 and of 32 bits, required)
             ANTENNA1 of the baseline: row of the ANTENNA table
-        station_2_index (int, 0 to 2147483647, required)
+        station_2_index (int, at least 0 and of 32 bits, required)
             ANTENNA2 of the baseline: row of the ANTENNA table
         feeds (int, 1 to 2, default 2)
             inputs of a station
@@ -1274,9 +1274,9 @@ def Sink(
             visibilities XX, XY, YX, YY (or RR, RL, LR, LL); a scalar is written to XX and YY
 
     State
-        station_1_index (int, 0 to 2147483647, required)
+        station_1_index (int, at least 0 and of 32 bits, required)
             ANTENNA1 of the baseline: row of the ANTENNA table
-        station_2_index (int, 0 to 2147483647, required)
+        station_2_index (int, at least 0 and of 32 bits, required)
             ANTENNA2 of the baseline: row of the ANTENNA table
         output_column (str, default 'MODEL_DATA')
             column that is written, as single-precision complex numbers; WEIGHT_SPECTRUM: weights, which
@@ -1426,9 +1426,9 @@ def Spigot(
     """Data of one baseline from the Measurement Set: visibilities, weights or UVW.
 
     State
-        station_1_index (int, 0 to 2147483647, required)
+        station_1_index (int, at least 0 and of 32 bits, required)
             ANTENNA1 of the baseline: row of the ANTENNA table
-        station_2_index (int, 0 to 2147483647, required)
+        station_2_index (int, at least 0 and of 32 bits, required)
             ANTENNA2 of the baseline: row of the ANTENNA table
         input_column (str, default 'DATA')
             DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW

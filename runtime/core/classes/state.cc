@@ -159,13 +159,15 @@ void check_names(const std::vector<StateSpec>& specification, const std::map<std
 std::string to_string(const Limits& limits) {
   if (limits == kInt32) return "of 32 bits";
   const bool both = !std::isinf(limits.least) && !std::isinf(limits.most);
-  if (both && !limits.without_least && !limits.without_most)
+  const bool of_32_bits = limits.most == kInt32.most;
+  if (both && !limits.without_least && !limits.without_most && !of_32_bits)
     return number_text(limits.least) + " to " + number_text(limits.most);
   std::string text;
   if (!std::isinf(limits.least)) text = (limits.without_least ? "above " : "at least ") + number_text(limits.least);
   if (std::isinf(limits.most) && !limits.without_most) return text;
   if (!text.empty()) text += " and ";
   if (std::isinf(limits.most)) return text + "finite";
+  if (of_32_bits) return text + "of 32 bits";
   return text + (limits.without_most ? "below " : "at most ") + number_text(limits.most);
 }
 

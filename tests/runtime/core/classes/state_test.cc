@@ -68,10 +68,16 @@ TEST(State, NumbersAreHeldToTheirLimits) {
       {.name = "gain",
        .type = StateType::real,
        .default_value = 1.0,
-       .limits = {.least = 0, .without_least = true, .without_most = true}}};
+       .limits = {.least = 0, .without_least = true, .without_most = true}},
+      {.name = "row",
+       .type = StateType::integer,
+       .default_value = std::int64_t{0},
+       .limits = {.least = 0, .most = kInt32.most}}};
   for (const std::int64_t taps : {1, 4}) EXPECT_EQ(State(spec, {{"taps", taps}}).integer("taps"), taps);
   EXPECT_EQ(refused({{"taps", std::int64_t{5}}}, spec), "state field \"taps\" is 5, expected 1 to 4");
   EXPECT_NE(refused({{"taps", std::int64_t{0}}}, spec), "");
+  EXPECT_EQ(refused({{"row", std::int64_t{-1}}}, spec),
+            "state field \"row\" is -1, expected at least 0 and of 32 bits");
   EXPECT_EQ(State(spec, {{"part", std::int64_t{0}}}).real("part"), 0.0);
   EXPECT_EQ(refused({{"part", 1.0}}, spec), "state field \"part\" is 1, expected at least 0 and below 1 (m)");
   EXPECT_NE(refused({{"part", std::nan("")}}, spec), "");
