@@ -124,3 +124,9 @@ def test_access_and_selection():
 def test_names_are_distinct():
     with pytest.raises(SkyModelError, match="two sources are named 'a'"):
         SkyModel((POINT, replace(SHAPED, name="a")))
+
+
+def test_a_sky_says_what_it_is_in_a_line():
+    sources = [Source(f"s{i}", 1.0, -0.5, (2.0, 0.0, 0.0, 0.0), patch="p") for i in range(3)]
+    assert repr(SkyModel(sources)) == "<SkyModel: 3 sources, 6 Jy, 1 patches>"
+    assert repr(SkyModel([])) == "<SkyModel: 0 sources, 0 Jy>"

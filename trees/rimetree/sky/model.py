@@ -66,6 +66,14 @@ class SkyModel(Sequence):
                 raise SkyModelError(f"two sources are named {source.name!r}")
             seen.add(source.name)
 
+    def __repr__(self) -> str:
+        """How much there is; `sources` has them all."""
+        more = [f"{len(self.skipped)} skipped"] if self.skipped else []
+        more += [f"{len(self.patches)} patches"] if self.patches else []
+        more += ["seen through beams"] if self.beam is not None else []
+        about = ", ".join([f"{len(self)} sources", f"{self.total_flux_jy:.6g} Jy", *more])
+        return f"<SkyModel: {about}>"
+
     def __len__(self) -> int:
         return len(self.sources)
 

@@ -53,7 +53,7 @@ def test_a_phase_between_the_feeds_wants_crossed_hands(fitted, tmp_path, correla
 
 
 @pytest.mark.parametrize("correlations", ["RR LL", "RR RL LR LL"])
-@pytest.mark.parametrize(("kind", "instead"), [("rotation", "phase"), ("faraday", "a crosshand phase")])
+@pytest.mark.parametrize(("kind", "instead"), [("rotation", "phase"), ("faraday", "a phase in each channel")])
 def test_rotations_are_of_linear_feeds(fitted, correlations, kind, instead):
     """Of circular feeds a matrix of sines and cosines is nothing that antennas do: it had been solved for."""
     with pytest.raises(CalibrationError, match=f"rotation turns linear feeds, .* are circular, .* solve for {instead}"):

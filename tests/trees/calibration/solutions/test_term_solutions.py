@@ -138,3 +138,12 @@ def test_errors(made_term):
         dataclasses.replace(term, flag=np.zeros(2, bool))
     with pytest.raises(CalibrationError, match="must ascend"):
         dataclasses.replace(term, time_s=term.time_s[::-1])
+
+
+def test_they_say_what_they_are_in_a_line():
+    term = one("diag", ("0", "1"), amplitude=[2, 3], phase=[0, np.pi])
+    assert repr(term) == (
+        "<TermSolutions 'G: diag': amplitude, phase; 1 times, 1 frequencies, 1 antennas, 1 directions; 0 % flagged>"
+    )
+    assert repr(Solutions((term,))) == "<Solutions of linear feeds, 0 antennas: G: diag>"
+    assert repr(Solutions(())) == "<Solutions of linear feeds, 0 antennas: no terms>"

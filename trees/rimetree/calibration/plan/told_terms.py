@@ -66,7 +66,8 @@ def check_correlations(terms: Sequence[Term], group: MsGroup, held: Held) -> Non
         if term.kind.name == "crosshand" and not has_crossed_hands(group) and not mixed:
             raise CalibrationError(f'term "{term}": {name} {_needs(group)}: leave the term out')
         if term.kind.name in ROTATIONS and group.feed != "linear":
-            instead = "a crosshand phase" if term.kind.name == "faraday" else "phase"
+            # It goes as the square of the wavelength, and no kind of phase does.
+            instead = "a phase in each channel (phase, 1chan)" if term.kind.name == "faraday" else "phase"
             raise CalibrationError(
                 f'term "{term}": {name} turns linear feeds, but those of {group.path} are circular, where it is a '
                 f"phase between the feeds: solve for {instead}"

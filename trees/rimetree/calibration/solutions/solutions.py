@@ -31,6 +31,11 @@ class Solutions:
     def __post_init__(self) -> None:
         check_fields(self, CalibrationError)
 
+    def __repr__(self) -> str:
+        """What they are; not all their numbers."""
+        terms = "; ".join(term.text or f"{term.name}: {term.kind}" for term in self.terms)
+        return f"<Solutions of {self.feed} feeds, {len(self.antenna_xyz_m)} antennas: {terms or 'no terms'}>"
+
     def __getitem__(self, name: str) -> TermSolutions:
         for term in self.terms:
             if term.name == name:

@@ -73,6 +73,15 @@ class TermSolutions:
             if (np.diff(axis) < 0).any():
                 raise CalibrationError(f"solutions of {self.name}: {what} must ascend")
 
+    def __repr__(self) -> str:
+        """What it is; not all its numbers."""
+        times, frequencies, antennas, directions, _ = self.shape
+        flagged = f"{100 * self.flag.mean():.3g} % flagged" if self.flag.size else "nothing"
+        return (
+            f"<TermSolutions {self.text or f'{self.name}: {self.kind}'!r}: {', '.join(self.value)}; {times} times, "
+            f"{frequencies} frequencies, {antennas} antennas, {directions} directions; {flagged}>"
+        )
+
     @classmethod
     def empty(cls, name: str, kind: str, elements: Sequence[str], axes: dict, text: str = "") -> TermSolutions:
         """Solutions that are all flagged, with the values of the unit matrix; `axes` holds the axes' attributes."""
