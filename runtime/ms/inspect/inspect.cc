@@ -37,6 +37,22 @@ std::string attempt(MsSummary* summary, Step&& step) {
   return {};
 }
 
+/// Of each antenna the first row counts: others are of other windows, times and beams.
+std::vector<std::string> feeds_of_antennas(const MeasurementSet& ms) {
+  std::vector<std::string> feeds(ms.metadata().antennas.size());
+  if (!ms.table().has_subtable("FEED")) return feeds;
+  const CasacoreTable table = ms.table().subtable("FEED");
+  if (!table.has_column("ANTENNA_ID") || !table.has_column("POLARIZATION_TYPE")) return feeds;
+  const std::vector<int> antennas = table.ints("ANTENNA_ID", 0, table.n_row());
+  for (std::size_t row = 0; row < antennas.size(); ++row) {
+    const auto antenna = static_cast<std::size_t>(antennas[row]);
+    if (antennas[row] < 0 || antenna >= feeds.size() || !feeds[antenna].empty()) continue;
+    for (const std::string& receptor : table.text_cell("POLARIZATION_TYPE", static_cast<std::int64_t>(row)))
+      feeds[antenna] += (feeds[antenna].empty() ? "" : " ") + receptor;
+  }
+  return feeds;
+}
+
 /// The one that counts, by the first row.
 std::string weight_column(const MeasurementSet& ms) {
   if (ms.n_row() > 0 && has_weight_spectrum(ms.table(), {0})) return "WEIGHT_SPECTRUM";
@@ -96,6 +112,7 @@ MsSummary inspect(const MeasurementSet& ms, const InspectOptions& options) {
   }
   for (const std::string& name : ms.visibility_columns()) summary.columns.push_back(summarise_column(ms, name));
   summary.progress = read_progress(ms.path());
+  attempt(&summary, [&] { summary.feeds = feeds_of_antennas(ms); });
   summary.n_row = ms.n_row();
   summary.rows_problem = attempt(&summary, [&] {
     const RowIndex index = read_row_index(ms);

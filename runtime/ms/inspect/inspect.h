@@ -81,6 +81,7 @@ struct MsSummary {
   Metadata metadata;
   std::vector<ChannelSummary> channels;       ///< [spectral window]
   std::vector<std::int64_t> rows_of_antenna;  ///< [antenna]
+  std::vector<std::string> feeds;             ///< [antenna] receptors by FEED, "X Y" say; empty: it says nothing
   std::vector<std::int64_t> rows_of_field;    ///< [field]
   std::vector<std::int64_t> rows_of_data_description;
   std::vector<GroupSummary> groups;  ///< that have rows

@@ -108,6 +108,30 @@ void warn_about_rows(const MsSummary& summary, std::vector<std::string>* warning
   if (!unplaced.empty()) warnings->push_back("antennas with data but at position 0: " + some_of(unplaced));
 }
 
+/// Visibilities are those of the feeds that the correlations name: what FEED says of single antennas is not looked at.
+void warn_about_feeds(const MsSummary& summary, std::vector<std::string>* warnings) {
+  constexpr int kFirstCircular = 5, kFirstLinear = 9, kLastLinear = 12;  // casacore's numbers of RR and XX to YY
+  bool circular = false, linear = false;
+  for (const Polarization& one : summary.metadata.polarizations)
+    for (const int type : one.correlation_type) {
+      circular |= type >= kFirstCircular && type < kFirstLinear;
+      linear |= type >= kFirstLinear && type <= kLastLinear;
+    }
+  if (circular == linear) return;
+  const std::string usual = circular ? "R L" : "X Y";
+  std::vector<std::string> others;
+  for (std::size_t id = 0; id < summary.feeds.size(); ++id) {
+    const std::string& feeds = summary.feeds[id];
+    const bool used = id < summary.rows_of_antenna.size() && summary.rows_of_antenna[id] > 0;
+    if (!used || feeds.empty() || usual.find(feeds) != std::string::npos) continue;
+    others.push_back(summary.metadata.antennas[id].name + " (" + std::to_string(id) + ", " + feeds + ")");
+  }
+  if (others.empty()) return;
+  warnings->push_back("FEED says that antennas have other feeds than " + usual + ", as the correlations have: " +
+                      some_of(others) + "; they are predicted and solved for as if they had those of the " +
+                      "correlations, of which a full matrix can make theirs");
+}
+
 std::vector<std::string> channel_warnings(const ChannelSummary& channels) {
   std::vector<std::string> found;
   if (channels.n_no_frequency > 0) {
@@ -259,6 +283,7 @@ void add_warnings(MsSummary* summary) {
   const bool rows = summary->rows_problem.empty();  // else nothing is known of them
   if (rows) warn_about_times(*summary, &summary->warnings);
   if (rows) warn_about_rows(*summary, &summary->warnings);
+  if (rows) warn_about_feeds(*summary, &summary->warnings);
   warn_about_channels(*summary, &summary->warnings);
   summary->field_warnings = field_warnings(*summary);
   for (const FieldWarning& warning : summary->field_warnings) summary->warnings.push_back(warning.text);

@@ -254,6 +254,10 @@ std::vector<int> CasacoreTable::int_cell(const std::string& column, std::int64_t
   return array_cell<casacore::Int>(impl_->table, path(), column, row);
 }
 
+std::vector<std::string> CasacoreTable::text_cell(const std::string& column, std::int64_t row) const {
+  return array_cell<std::string, casacore::String>(impl_->table, path(), column, row);
+}
+
 std::vector<std::uint8_t> CasacoreTable::bool_cell(const std::string& column, std::int64_t row) const {
   return array_cell<std::uint8_t, casacore::Bool>(impl_->table, path(), column, row);
 }

@@ -74,6 +74,7 @@ class CasacoreTable {
   /// The elements of one array cell, the fastest axis last; empty if the cell is not defined.
   std::vector<double> double_cell(const std::string& column, std::int64_t row) const;
   std::vector<int> int_cell(const std::string& column, std::int64_t row) const;
+  std::vector<std::string> text_cell(const std::string& column, std::int64_t row) const;
   std::vector<std::uint8_t> bool_cell(const std::string& column, std::int64_t row) const;
   /// Shape of a cell, slowest axis first; empty if the cell is not defined.
   std::vector<std::size_t> cell_shape(const std::string& column, std::int64_t row) const;

@@ -3,6 +3,7 @@
 
 #include "runtime/ms/inspect/inspect.h"
 #include "tests/runtime/ms/small_set.h"
+#include "tests/runtime/ms/tables/casacore_feed_table.h"
 
 namespace rimetree::ms {
 namespace {
@@ -175,6 +176,17 @@ TEST(InspectDamage, equal_warnings_of_windows_and_many_names_are_one_line) {
   EXPECT_CONTAINS(text, "spectral windows 0 1 2 3 4 5 6 7 8 9 10 11 ... (16 in all): channels descend");
   EXPECT_EQ(text.find("channels descend"), text.rfind("channels descend"));
   EXPECT_CONTAINS(text, "spare11 (15) ... (30 in all)");
+}
+
+TEST(InspectDamage, antennas_with_other_feeds_than_the_correlations) {
+  const TemporaryFolder folder;
+  create(folder / "a.ms", small_description());  // XX XY YX YY
+  write_feed(folder / "a.ms", 0, {"X"});         // one receptor
+  EXPECT_EQ(warnings(inspect(folder / "a.ms")).find("FEED"), std::string::npos);
+  write_feed(folder / "a.ms", 1, {"Y", "X"});
+  write_feed(folder / "a.ms", 3, {"R", "L"});
+  const std::string text = warnings(inspect(folder / "a.ms"));
+  EXPECT_CONTAINS(text, "other feeds than X Y, as the correlations have: m001 (1, Y X) m003 (3, R L);");
 }
 
 TEST(InspectDamage, a_data_description_without_its_window) {
