@@ -27,7 +27,7 @@ from .evaluation.asking import (
 from .evaluation.cells import Cells
 from .evaluation.parameters import DerivativeCheck, NodeCheck, Parameter
 from .evaluation.result import Result, failure_text, result_from_runtime
-from .evaluation.solving import SolveReport, report_from_runtime
+from .evaluation.solving import SolveReport, report_from_runtime, solved_anew
 from .evaluation.timing import TimingReport
 from .evaluation.verification import Verification, tolerance_of
 from .ms.objective import MsObjective
@@ -232,7 +232,7 @@ class Forest:
             **raw,
             timing=self.timing(),
             warnings=warnings,
-            notes=self.notes(),
+            notes=[*self.notes(), *solved_anew(solves)],
             verification=verification,
             solves=solves,
         )

@@ -118,6 +118,16 @@ def test_tiles_of_parms_are_filled_group_by_group(small_ms):
     assert sum("reaches over" in warning for warning in divided.warnings) == 1
 
 
+def test_values_that_are_found_anew_group_by_group_are_said(small_ms):
+    """A Parm without solution tiles looks like one value for all data, but each time-slot group has its own."""
+    path, gains = small_ms(n_time=N_TIME), planted()
+    simulate(path, gains)
+    (note,) = [one for one in calibrating(path).run(path, time_slots=2).notes if "anew" in one]
+    assert "g:0:0, " in note and "in each of 3 groups" in note
+    for how, slots in (({}, N_TIME), ({"time_edges_s": START_S - 5 + 20.0 * np.arange(4)}, 2)):
+        assert not any("anew" in one for one in calibrating(path, **how).run(path, time_slots=slots).notes)
+
+
 @pytest.mark.parametrize("slots", [1, 4])
 @pytest.mark.parametrize("solver", [{}, {"method": "generic"}, {"robust_dof": 4.0}], ids=["sums", "generic", "robust"])
 def test_tiles_that_are_looked_at_one_by_one_are_one_solve(small_ms, solver, slots):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntFlag
 
 import numpy as np
+
+from ..some_names import some_names
 
 
 class SolutionFlag(IntFlag):
@@ -155,3 +158,23 @@ def report_from_runtime(raw: dict) -> SolveReport:
         for name, parm in raw.pop("parms").items()
     }
     return SolveReport(groups=[SolvedGroup(**group) for group in raw.pop("groups")], parms=parms, **raw)
+
+
+def solved_anew(solves: Sequence[SolveReport]) -> list[str]:
+    """What to say of a run in which values were found in one group of time slots and again in a later one: a Parm holds
+    what the last of them gave. At most one line for each Solver."""
+    times: dict[tuple[str, str], np.ndarray] = {}
+    for solve in solves:
+        for name, parm in solve.parms.items():
+            solved, at = np.asarray(parm.group) >= 0, (solve.solver, name)
+            times[at] = times.get(at, 0) + solved
+    lines = []
+    for solver in dict.fromkeys(solve.solver for solve in solves):
+        anew = {name: int(np.max(n)) for (by, name), n in times.items() if by == solver and np.max(n, initial=0) > 1}
+        if anew:
+            lines.append(
+                f"{solver}: {some_names(anew)} solved for anew in each of {max(anew.values())} groups of time slots or "
+                "windows: they hold what the last gave (solution tiles keep values apart; groups of more time slots "
+                "are solved on together)"
+            )
+    return lines
