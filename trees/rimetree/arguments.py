@@ -64,6 +64,14 @@ def number(value, what: str, unit: str | None = None, error: type[Exception] = E
     return float(array)
 
 
+def random_generator(seed: int | Sequence[int]) -> np.random.Generator:
+    """NumPy's default generator of a seed. Raises `Error` for what is no seed."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise Error(f"seed must be a whole number from 0 on, or a list of these, not {short(seed)}") from None
+
+
 def checked(function: Callable) -> Callable:
     """The function with its arguments held to their annotations; see the module's text."""
     signature = inspect.signature(function)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from rimetree import Error
 from rimetree.sky import SkyModelError, synthetic
 from rimetree.sky.source import PROFILES
 from rimetree.sky.synthetic import SyntheticSky
@@ -72,6 +73,11 @@ def test_a_profile_that_there_is_not():
 def test_numbers_outside_of_their_range_are_refused(name, value):
     with pytest.raises(SkyModelError, match=f"^{name} must be"):
         SyntheticSky(**{name: value})
+
+
+def test_seeds_are_not_negative():
+    with pytest.raises(Error, match="seed must be a whole number from 0 on, or a list of these, not -1"):
+        synthetic.random(3, SyntheticSky(seed=-1))
 
 
 def test_seeds():

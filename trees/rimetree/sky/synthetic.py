@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arguments import check_fields, checked
+from ..arguments import check_fields, checked, random_generator
 from .errors import SkyModelError
 from .model import SkyModel
 from .source import PROFILES, Source
@@ -63,7 +63,7 @@ def random(count: int, sky: SyntheticSky | None = None) -> SkyModel:
     """`count` sources spread evenly over a disc of diameter `fov_rad`; names s0, s1, ..."""
     _require_not_negative("count", count)
     sky = sky or SyntheticSky()
-    generator = np.random.default_rng(sky.seed)
+    generator = random_generator(sky.seed)
     # Even over a spherical cap: 1 - cos(distance) is uniform.
     height = 2 * math.sin(sky.fov_rad / 4) ** 2
     distance = 2 * np.arcsin(np.sqrt(generator.random(count) * height / 2))
@@ -76,7 +76,7 @@ def grid(side: int, sky: SyntheticSky | None = None) -> SkyModel:
     """`side` x `side` sources on a square grid of width `fov_rad`; names s0, s1, ... row by row from the south-west."""
     _require_not_negative("side", side)
     sky = sky or SyntheticSky()
-    generator = np.random.default_rng(sky.seed)
+    generator = random_generator(sky.seed)
     steps = (np.arange(side) / max(side - 1, 1) - 0.5) * sky.fov_rad if side > 1 else np.zeros(side)
     north, east = np.meshgrid(steps, -steps, indexing="ij")
     return _populate(sky, generator, np.hypot(north, east).ravel(), np.arctan2(east, north).ravel())

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Error
-from ..arguments import check_fields, checked
+from ..arguments import check_fields, checked, random_generator
 from ..beams import kinds_of
 from ..directions import direction_cosines
 from ..observing.antenna_uvw import antenna_uvw
@@ -137,7 +137,7 @@ def make_voltages(
     """
     path = os.fspath(path)
     _check(sky, telescope, receivers)
-    rng = np.random.default_rng(seed)
+    rng = random_generator(seed)
     n_antenna, n_input = len(telescope), 2 * len(telescope)
     n_sample = round(duration_s * receivers.sample_rate_hz)
     if n_sample < 1:

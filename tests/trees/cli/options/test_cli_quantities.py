@@ -58,6 +58,8 @@ def test_quantities(kind, text, value):
         (quantities.BYTES, "4 apples"),
         (quantities.FLUX, "1MJy"),  # which must not be taken for mJy
         (quantities.FLUX, "-1Jy"),
+        (quantities.Number(min=0), "nan"),
+        (quantities.Number(min=0), "inf"),
     ],
 )
 def test_quantities_that_are_none(kind, text):

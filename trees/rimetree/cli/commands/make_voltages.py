@@ -31,10 +31,13 @@ from ..output import log, progress
     help="Of each number, in least significant bits; default: the best.",
 )
 @click.option(
-    "--gain-scatter", type=float, default=0.0, help="Standard deviation of relative gains of antennas and feeds."
+    "--gain-scatter",
+    type=Number(min=0),
+    default=0.0,
+    help="Standard deviation of relative gains of antennas and feeds.",
 )
-@click.option("--phase-scatter", type=float, default=0.0, help="The same of their phases, in degrees.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides all random numbers.")
+@click.option("--phase-scatter", type=Number(min=0), default=0.0, help="The same of their phases, in degrees.")
+@click.option("--seed", type=Count(min=0), default=0, show_default=True, help="Decides all random numbers.")
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 def command(
     out, phase_centre, sky, sky_format, skip_unsupported, patches, beams, duration, noise, channels,

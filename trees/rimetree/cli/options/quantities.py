@@ -11,9 +11,15 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z
 
 
 class Number(click.FloatRange):
-    """A number within limits."""
+    """A finite number within limits."""
 
     name = "number"
+
+    def convert(self, value, param, ctx) -> float:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number")
+        return number
 
 
 class Count(click.IntRange):
