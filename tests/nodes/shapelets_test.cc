@@ -94,6 +94,30 @@ TEST(ShapeletsNode, AreDrawnAtTheSource) {
   EXPECT_NEAR(value(model, uvw_m).im, expected.im, 1e-14);
 }
 
+TEST(ShapeletsNode, OfSeveralSourcesAreThoseOfEach) {
+  const double c = std::cos(0.3), s = std::sin(0.3);
+  const Model each[] = {{{2, 3}, {1, 0.5, -0.25, 0.125, 0.3, -0.7}, {4e-3, 2e-3, 0.2}, {1, 0, 0, 0, c, -s}},
+                        {{2, 3}, {0.2, -0.4, 1, 0.6, -0.1, 0.9}, {3e-3, 1e-3, -0.5}, {c, 0, -s, 0, 1, 0}}};
+  const std::vector<double> uvw_m{40, 70, -90};
+  TestForest forest = seen({{2, 3}, each[0].coefficients, each[0].axes}, uvw_m);
+  const auto both = [&](std::vector<double> Model::*part) {
+    std::vector<double> values = each[0].*part;
+    values.insert(values.end(), (each[1].*part).begin(), (each[1].*part).end());
+    return values;
+  };
+  forest.constant("all", array({2, 2, 3}, both(&Model::coefficients)));
+  forest.constant("all axes", array({2, 3}, both(&Model::axes)));
+  forest.constant("all directions", array({2, 2, 3}, both(&Model::directions)));
+  forest.node("xs", "Shapelets", {"all", "all axes", "uvw", "all directions"});
+  const ResultPtr found = forest.evaluate("xs");
+  expect_ok(found);
+  for (std::size_t source : {0, 1}) {
+    const Complex<double> one = value(each[source], uvw_m), other = value_at(found->value, source);
+    EXPECT_EQ(other.re, one.re);
+    EXPECT_EQ(other.im, one.im);
+  }
+}
+
 TEST(ShapeletsNode, OfHighOrdersAreFiniteFarOut) {
   Model model{{81, 81}, std::vector<double>(81 * 81, 0.0), {4e-3, 2e-3, 0}};
   model.coefficients[81 * 80 + 80] = 1;
@@ -108,6 +132,10 @@ TEST(ShapeletsNode, RefusesOtherShapes) {
   EXPECT_THROW(seen({{4}, {1, 1, 1, 1}, {1, 1, 0}}, {0, 0, 0}).evaluate("x"), ForestError);
   EXPECT_THROW(seen({{1, 2, 2}, {1, 1, 1, 1}, {1, 1, 0}}, {0, 0, 0}).evaluate("x"), ForestError);
   EXPECT_THROW(seen({{0, 2}, {}, {1, 1, 0}}, {0, 0, 0}).evaluate("x"), ForestError);
+  TestForest forest = seen({{1, 1}, {1}, {1, 1, 0}}, {0, 0, 0});
+  forest.constant("directions", array({2, 2, 3}, std::vector<double>(12, 0.5)));
+  forest.node("y", "Shapelets", {"coefficients", "axes", "uvw", "directions"});
+  EXPECT_THROW(forest.evaluate("y"), ForestError);
 }
 
 }  // namespace

@@ -380,6 +380,32 @@ TEST(Kernels, ComposedOperationsAreTheirParts) {
   }
 }
 
+TEST(Kernels, WhatWeighsNothingDoesNotSpoilASum) {
+  const auto by = [](Op op, std::vector<double> operands) {
+    double in[kMostOperands][kStep], out[kStep];
+    Call call{{out, nullptr}, {}};
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      std::fill_n(in[k], kStep, operands[k]);
+      call.in[k] = {in[k], ~std::size_t{0}};
+    }
+    kernel_of(op)(call, kStep);
+    return out[kStep - 1];
+  };
+  EXPECT_EQ(by(Op::weigh_add, {0, kInfinity, 2}), 2);
+  EXPECT_EQ(by(Op::weigh_sub, {0, kNan, 2}), -2);
+  EXPECT_EQ(by(Op::negate_weigh_add, {0, kInfinity, 2}), 2);
+  EXPECT_EQ(by(Op::weigh_add, {3, 5, 2}), 17);
+  EXPECT_EQ(by(Op::weigh_sub, {3, 5, 2}), 13);
+  EXPECT_EQ(by(Op::negate_weigh_add, {3, 5, 2}), -13);
+  for (const Op op : {Op::weighed_sum, Op::weighed_difference}) EXPECT_EQ(by(op, {0, kInfinity, 0, kNan}), 0);
+  for (const Op op : {Op::add_weighed_sum, Op::add_weighed_difference})
+    EXPECT_EQ(by(op, {0, kNan, 0, kInfinity, 2.5}), 2.5);
+  EXPECT_EQ(by(Op::weighed_sum, {3, 5, 2, 4}), 23);
+  EXPECT_EQ(by(Op::weighed_difference, {3, 5, 2, 4}), 7);
+  EXPECT_EQ(by(Op::add_weighed_sum, {3, 5, 2, 4, 1}), 24);
+  EXPECT_EQ(by(Op::add_weighed_difference, {3, 5, 2, 4, 1}), 8);
+}
+
 TEST(Kernels, ComplexNumbersTakenApartAndJoined) {
   for (const std::size_t n : {1u, 7u, 8u, 29u}) {
     std::vector<double> pairs(2 * n), re(n), im(n), again(2 * n);

@@ -311,3 +311,18 @@ def test_rates_may_be_coordinates_of_their_own():
         )
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12 * N_SOURCE)
         assert any("not the baseline of the phases" in note for note in together.notes()) == (seconds > 0)
+
+
+@pytest.mark.parametrize("tensor_axis", [1, 2])
+def test_sums_over_rows_or_columns_are_none_over_sources(tensor_axis):
+    """Of two sources they are a matrix, too: [source, column], or [source, row]."""
+    ns = rt.NodeScope()
+    ns.lmn << rt.Constant([[0.01, 0.02, 0.99975], [-0.02, 0.01, 0.99975]])
+    ns.brightness << rt.Stokes(rt.Constant([[1.0, 0.1, 0.2, 0.3], [2.0, -0.3, 0.2, 0.1]]))
+    ns.uvw << rt.Constant(STATION_M[1])
+    ns.V << rt.Sum(
+        rt.MatrixMultiply(rt.VisPhaseShift(ns.lmn, ns.uvw), ns.brightness), reduction_axes=[], tensor_axis=tensor_axis
+    )
+    found, written = (rt.Forest(ns, as_written=as_written).evaluate(ns.V, CELLS) for as_written in (False, True))
+    assert found.shape[:2] == (2, 2)
+    np.testing.assert_array_equal(found, written)
