@@ -45,8 +45,8 @@ void check_tolerance(double tolerance);
 /// Throws Error for a tolerance below kSmallestTolerance.
 Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads);
 
-/// How to go back: by the matrix product where that can give what is wished for and costs less, else row by row. Both
-/// take about three times as long as the sum.
+/// How to go back: by the matrix product where it can give what is wished for and its sum costs less than the direct
+/// one, else row by row. Going back takes about three times as long as the sum, by either way.
 struct Reverse {
   std::optional<SidesPlan> sides;
   double seconds = 0;  ///< estimate on one core
