@@ -18,7 +18,7 @@ from .model.predicted_tiles import slots_within
 from .plan.planning import CalibrationOptions, GroupPlan
 from .plan.solve_trees import SolveTree
 from .terms.grid import Chunk
-from .terms.kinds import ROTATIONS, observed_elements
+from .terms.kinds import FREQUENCY_QUANTITIES, ROTATIONS, TIME_QUANTITIES, observed_elements
 from .terms.terms import Term, has_amplitude
 
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
@@ -34,7 +34,6 @@ _MOST_ELEMENTS, _STEPS = 2e7, 6 * _REAL
 _LOOKED = 4 * (4 + 1) + 4 * 4  # of a cell: magnitudes, outliers, and what medians are made of
 _RESIDUALS = 32 << 20  # values and results of some baselines while residuals are looked at
 _SCALARS = 8 * _REAL  # of sums over a block: powers, chi-squares, counts
-_FREQUENCY_DEPENDENT = ("delay", "tec")
 _PART = 32 << 20  # of stored data, of which averaged ones are made at a time
 _FEW_DIRECTIONS, _FAR_TOO_MUCH = 50, 2.0  # of the estimate before there is a tree
 _SPARE = 128 << 20  # of arrays of averaged tiles, at most, that wait for tiles of the next chunks
@@ -108,7 +107,7 @@ def memory_need(
     per_cell += 8 * _REAL * bool(tree.looked)  # factors of weights
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
     counts = Counter((one.term, one.direction) for one in tree.parameters if not one.fixed)
-    sums = _sums(plan, tiles, tree.n_part, terms)
+    sums = _sums(plan, tiles, tree.n_part, terms, len(chunk.slot_s))
     results = cells * per_cell
     if sums <= budget // 2:  # as the Solver: so many baselines at a time
         kept = budget // 2 if robust else min(budget // 2, _PORTION)
@@ -196,11 +195,14 @@ def _left_by_averaging(plan: GroupPlan) -> float:
     return 1.0 / (slots * min(channels, max(1, plan.n_channel)))
 
 
-def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], n_part: int, terms: Sequence[Term]) -> int:
+def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], n_part: int, terms: Sequence[Term], slots: int) -> int:
     # Sums over the data of each block on which no solution changes (Jones terms; see the Solver).
     blocks = [max(count[axis] for count in tiles.values()) for axis in (0, 1)]
-    if any(term.kind.name in _FREQUENCY_DEPENDENT for term in terms):
+    quantities = {quantity for term in terms for quantity in term.kind.quantities}
+    if FREQUENCY_QUANTITIES & quantities:
         blocks[1] = plan.n_channel
+    if TIME_QUANTITIES & quantities:
+        blocks[0] = slots
     basis = n_part if all(term.kind.diagonal for term in terms) else 4 * n_part
     of_element = _COMPLEX * (basis + basis * (basis + 1) // 2) + _SCALARS
     return len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * of_element
@@ -311,7 +313,7 @@ def check_directions(
         seen = sum(observed_elements(free, group.correlations)) * len(term.kind.quantities)
         n = seen * (len({term.shared_by(names, name) for name in names}) - 1)  # without the reference antenna
         parts += [(n, tiles[term.name])] * (len(directions[term.name]) if n > 0 else 0)
-    has_sums = _sums(plan, tiles, n_part, terms) <= budget // 2
+    has_sums = _sums(plan, tiles, n_part, terms, len(chunk.slot_s)) <= budget // 2
     size = _matrices(parts, budget, successive=options.solver.successive, has_sums=has_sums) if parts else 0
     if size > _FAR_TOO_MUCH * budget:
         raise _of_equations(plan, terms, size, budget, f" in {n_part} directions")

@@ -351,6 +351,10 @@ class Session:
             # Of each antenna's matrix, of which a baseline has two.
             there = 1.0 if only is None else math.sqrt(begin.share.get(direction, 1.0))
             forest.set_state(node.name, value=0.0 if direction in begin.absent else there)
+        for name, node in self.tree.middles.items():
+            times, frequencies = chunk.times[name], self.plan.frequencies[name]
+            edges = {"time_edges_s": times.edges, "freq_edges_hz": frequencies.edges[[0, -1]]}
+            forest.set_state(node.name, **edges, value=times.centre.reshape(-1, 1, 1, 1))
         for one in self.tree.parameters:
             known = self._given.value(one, chunk.times[one.term], self.plan.frequencies[one.term], reference)
             if known is None:

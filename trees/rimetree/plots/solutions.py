@@ -19,8 +19,9 @@ from ..calibration.solutions.h5parm import element_names
 from ..whole_file import whole_file
 from .panels import Panels, draw_lines, name_along
 
-_UNITS = {"amplitude": "", "phase": "deg", "clock": "ns", "tec": "TECU", "rotation": "deg", "rotationmeasure": "rad/m2"}
-_FACTORS = {"phase": math.degrees(1), "clock": 1e9, "rotation": math.degrees(1)}
+_UNITS = {"amplitude": "", "phase": "deg", "clock": "ns", "rate": "ps/s", "tec": "TECU", "rotation": "deg"}
+_UNITS |= {"rotationmeasure": "rad/m2"}
+_FACTORS = {"phase": math.degrees(1), "clock": 1e9, "rate": 1e12, "rotation": math.degrees(1)}
 _ANTENNAS_PER_PAGE = 16
 _AGAINST = ("time", "freq", "antenna")
 _ENDINGS = (".png", ".pdf", ".html")
@@ -141,7 +142,7 @@ def _page(what: _What, along: str, panels: dict[int, Panels]):
         panels[count] = Panels(count)
     page = panels[count]
     x, label = _abscissa(what.term, along)
-    style = ".-" if what.quantity in ("amplitude", "tec", "clock") else "."
+    style = ".-" if what.quantity in ("amplitude", "tec", "clock", "rate") else "."
     for place, antenna in zip(page.places, what.antennas, strict=True):
         for e, name, colour in what.elements:
             value, sigma = _lines(what.term, what.quantity, what.at(antenna, e), along, what.reference)

@@ -9,11 +9,12 @@ import rimetree as rt
 from rimetree.calibration.data.coherence import CoherenceBins, CoherenceReader, explained
 from rimetree.calibration.model.model_trees import SkyPart
 from rimetree.calibration.plan.solve_trees import DataSelection
-from rimetree.calibration.searches.fringe import fringe_fit, phase_rate, search
+from rimetree.calibration.searches.fringe import fringe_fit, search
 from rimetree.calibration.searches.fringe_grid import magnitudes_on_grid
 from rimetree.calibration.searches.fringe_pairs import search_delay_and_tec
 from rimetree.calibration.searches.phase_search import best_phases
 from rimetree.calibration.terms.grid import Chunk
+from rimetree.calibration.terms.kinds import phase_per_unit
 
 FREQUENCY = np.linspace(1.30e9, 1.36e9, 60)
 NO_CHUNK = Chunk(np.zeros(1), {})
@@ -21,7 +22,7 @@ NO_CHUNK = Chunk(np.zeros(1), {})
 
 @pytest.mark.parametrize("delay", [0.0, 3e-9, -41.3e-9, 180e-9])
 def test_delays_to_within_their_width(delay):
-    rate = phase_rate("clock", FREQUENCY)
+    rate = phase_per_unit("clock", FREQUENCY)
     spectrum = np.exp(1j * rate * delay)
     # Slope alone: to a fraction of 1/bandwidth; with the phase itself: to a fraction of 1/frequency.
     assert search(spectrum * np.exp(2j), rate, any_phase=True) == pytest.approx(delay, abs=0.1 / 60e6)
@@ -33,7 +34,7 @@ def test_delays_to_within_their_width(delay):
 def test_the_phase_tells_delays_at_any_frequency(delay, middle):
     """With hundreds and thousands of turns of the whole phase within the width of a peak, and noise of a twentieth."""
     rng = np.random.default_rng(8)
-    rate = phase_rate("clock", middle + 2e6 * np.arange(-32, 32))
+    rate = phase_per_unit("clock", middle + 2e6 * np.arange(-32, 32))
     spectrum = np.exp(1j * rate * delay) + 0.05 * (rng.normal(size=64) + 1j * rng.normal(size=64))
     found = search(spectrum, rate, any_phase=False)
     real = [(spectrum * np.exp(-1j * rate * x)).sum().real for x in (found, delay)]
@@ -43,21 +44,21 @@ def test_the_phase_tells_delays_at_any_frequency(delay, middle):
 @pytest.mark.parametrize("tec", [0.02, -1.3, 2.5])
 def test_tec(tec):
     frequency = np.linspace(120e6, 160e6, 80)[::-1]
-    rate = phase_rate("tec", frequency)
+    rate = phase_per_unit("tec", frequency)
     found = search(np.exp(1j * rate * tec), rate, any_phase=False)
     assert abs(found - tec) * np.abs(rate).max() < math.pi / 4
 
 
 def test_noise_and_missing_channels():
     rng = np.random.default_rng(1)
-    rate = phase_rate("clock", FREQUENCY)
+    rate = phase_per_unit("clock", FREQUENCY)
     spectrum = np.exp(1j * rate * 77e-9) + 0.5 * (rng.normal(size=60) + 1j * rng.normal(size=60))
     spectrum[rng.random(60) < 0.3] = 0
     assert search(spectrum, rate, any_phase=False) == pytest.approx(77e-9, abs=0.1 / 60e6)
 
 
 def test_without_two_channels_there_is_nothing_to_find():
-    rate = phase_rate("clock", FREQUENCY)
+    rate = phase_per_unit("clock", FREQUENCY)
     assert search(np.zeros(60, complex), rate, any_phase=False) == 0
     one = np.zeros(60, complex)
     one[3] = 1j
@@ -69,7 +70,7 @@ def test_without_two_channels_there_is_nothing_to_find():
 def test_two_windows_far_apart(delay):
     """Peaks every 5 ns are within 1 % of each other; their highest is found between the points that are tried."""
     frequency = np.concatenate([1.3e9 + 2e6 * np.arange(4), 1.5e9 + 2e6 * np.arange(4)])
-    rate = phase_rate("clock", frequency)
+    rate = phase_per_unit("clock", frequency)
     found = search(np.exp(1j * rate * delay), rate, any_phase=True)
     assert found == pytest.approx(delay, abs=0.1 / 200e6)
 
@@ -78,7 +79,7 @@ def test_two_windows_far_apart(delay):
 def test_fringes_of_an_array(any_phase):
     """A baseline to the reference is missing; noise is a third of the signal on a channel of a baseline."""
     rng = np.random.default_rng(3)
-    rate = phase_rate("clock", FREQUENCY)
+    rate = phase_per_unit("clock", FREQUENCY)
     delay = np.concatenate([[0.0], rng.uniform(-200e-9, 200e-9, 5)])
     phase = delay[:, None, None] * rate
     if any_phase:
@@ -188,7 +189,7 @@ def kat7(tmp_path, observe):
 def test_a_curve_on_a_grid_is_the_sum_itself(channels, columns, tec):
     rng = np.random.default_rng(channels)
     frequency = np.sort(rng.uniform(30e6, 180e6, channels)) if tec else np.linspace(1.1e9, 1.4e9, channels)
-    h = np.sort(phase_rate("tec" if tec else "clock", frequency))
+    h = np.sort(phase_per_unit("tec" if tec else "clock", frequency))
     h = h - rng.uniform(h[0], h[-1])
     value = rng.normal(size=(channels, columns, 2)) @ [1, 1j] * rng.lognormal(sigma=2, size=(channels, 1))
     step, half = np.pi / (4 * np.ptp(h)), int(rng.integers(4, 3000))
@@ -205,7 +206,7 @@ def test_delays_and_tec_together(seed, any_phase):
     noise made it so) another with the same slope."""
     rng = np.random.default_rng(seed)
     frequency = np.linspace(120e6, 180e6, 120)
-    rates = np.stack([phase_rate(quantity, frequency) for quantity in ("clock", "tec")])
+    rates = np.stack([phase_per_unit(quantity, frequency) for quantity in ("clock", "tec")])
     delay, tec = rng.uniform(-100e-9, 100e-9), rng.uniform(-2, 2)
     phases = rng.uniform(-3, 3, 3) if any_phase else np.zeros(3)
     spectrum = np.exp(1j * (delay * rates[0] + tec * rates[1] + phases[:, None]))
@@ -222,7 +223,7 @@ def test_delays_and_tec_together(seed, any_phase):
 
 
 def test_too_little_for_both():
-    rates = np.stack([phase_rate(quantity, FREQUENCY) for quantity in ("clock", "tec")])
+    rates = np.stack([phase_per_unit(quantity, FREQUENCY) for quantity in ("clock", "tec")])
     spectrum = np.zeros(60, complex)
     spectrum[:2] = 1
     assert (search_delay_and_tec(spectrum, rates, any_phase=True) == 0).all()

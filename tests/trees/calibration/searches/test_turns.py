@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from rimetree.calibration.searches.fringe import fringe_fit, phase_rate
+from rimetree.calibration.searches.fringe import fringe_fit
 from rimetree.calibration.searches.turns import smallest_integers, with_best_turns
+from rimetree.calibration.terms.kinds import phase_per_unit
 
 N, N_CHANNEL, MOST = 5, 8, 4
 
@@ -14,7 +15,7 @@ N, N_CHANNEL, MOST = 5, 8, 4
 def planted(quantity, rng, noise, n=N):
     """(matrix [channel, antenna, antenna] of unit visibilities with noise, rates, x [antenna])."""
     centre_hz, width_hz, most = (1.3e9, 2e6, 50e-9) if quantity == "clock" else (120e6, 1e6, 1.0)
-    rate = phase_rate(quantity, centre_hz + width_hz * (np.arange(N_CHANNEL) - (N_CHANNEL - 1) / 2))
+    rate = phase_per_unit(quantity, centre_hz + width_hz * (np.arange(N_CHANNEL) - (N_CHANNEL - 1) / 2))
     x = rng.uniform(-most, most, n)
     p, q = np.triu_indices(n, 1)
     seen = np.exp(1j * (x[p] - x[q]) * rate[:, None])

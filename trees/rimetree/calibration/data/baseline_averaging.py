@@ -25,7 +25,7 @@ from ..errors import CalibrationError
 from ..plan.averaged_like import AveragedLike, BaselineAveraging
 from ..plan.held_edges import HeldEdges
 from ..plan.planning import CalibrationOptions, GroupPlan
-from ..terms.kinds import FREQUENCY_QUANTITIES
+from ..terms.kinds import FREQUENCY_QUANTITIES, TIME_QUANTITIES
 
 Float64Array = NDArray[np.float64]
 
@@ -56,6 +56,8 @@ def baseline_averaging(
     for term in plan.terms:
         if FREQUENCY_QUANTITIES & set(term.kind.quantities):
             kept["channels"] = term.name
+        if TIME_QUANTITIES & set(term.kind.quantities):
+            kept["time"] = term.name
     slots, bands = [chunk.slot_s for chunk in plan.chunks], [frequency for frequency, _ in plan.bands.values()]
     times = _Cuts(slots, _time_edges(plan, held), _only_one if "time" in kept else _numbers_of_slots)
     channels = _Cuts(bands, _frequency_edges(plan, held), _only_one if "channels" in kept else _numbers_of_channels)

@@ -39,6 +39,13 @@ class CoherenceBins:
         """[time] the bin of each time (MJD, seconds)."""
         return np.searchsorted(self.time_edges_s[1:-1], time_s, side="right")
 
+    def mean_times(self) -> NDArray[np.float64]:
+        """[bin] the mean of the time slots in each (MJD, seconds); the middle of those without any."""
+        edges, at = self.time_edges_s, self.times(self.chunk.slot_s)
+        count = np.bincount(at, minlength=len(edges) - 1)
+        since = np.bincount(at, self.chunk.slot_s - edges[0], minlength=len(edges) - 1)
+        return edges[0] + np.where(count > 0, since / np.maximum(count, 1), 0.5 * (edges[:-1] + edges[1:]) - edges[0])
+
     def frequencies(self, frequency_hz: NDArray[np.float64]) -> NDArray[np.intp]:
         """[channel] the bin of each channel."""
         if self.frequency_edges_hz is None:
@@ -84,6 +91,19 @@ class Coherence:
         """These sums of parallel hands alone."""
         arrays = {name: getattr(self, name)[:, :, :, :2] for name in ("product", "power", "data", "count")}
         return replace(self, **arrays)
+
+    def in_times(self, time_edges_s: NDArray[np.float64]) -> Coherence:
+        """These sums in longer bins of time, which have these edges."""
+        bins = replace(self.bins, time_edges_s=time_edges_s)
+        at, n_bin = bins.times(self.bins.mean_times()), len(time_edges_s) - 1
+
+        def summed(values: NDArray) -> NDArray:
+            total = np.zeros((values.shape[0], n_bin, *values.shape[2:]), values.dtype)
+            np.add.at(total, (slice(None), at), values)
+            return total
+
+        arrays = {name: summed(getattr(self, name)) for name in ("product", "power", "data", "count")}
+        return replace(self, bins=bins, **arrays)
 
     @property
     def power_over_model(self) -> float:

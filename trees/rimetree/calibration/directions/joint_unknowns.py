@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
 from ..data.hands import TURNS
-from ..searches.fringe import phase_rate
+from ..terms.kinds import phase_per_unit
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
 from .joint_fit import Unknowns, most_rates
@@ -219,7 +219,7 @@ def unknowns_of(
             if element in _FEEDS:
                 kinds.setdefault((one.direction, element, one.part), {})[place[one.antenna]] = one.node
         for (direction, element, part), keys in kinds.items():
-            rate = phase_rate(part, sums.frequency_hz) if part in _SEARCHED else None
+            rate = phase_per_unit(part, sums.frequency_hz) if part in _SEARCHED else None
             turns, count = part not in AMPLITUDES, times * frequencies
             if part in _OF_HANDS:
                 for feeds, sign in zip((_FEEDS["0"], _FEEDS["1"]), TURNS, strict=True):

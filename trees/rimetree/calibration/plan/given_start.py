@@ -14,7 +14,7 @@ from ..solutions.term_solutions import TermSolutions
 from ..terms.grid import Axis
 from ..terms.term_trees import Parameter
 
-_TURNED = ("phase", "clock", "tec", "rotation", "rotationmeasure")
+_TURNED = ("phase", "clock", "rate", "tec", "rotation", "rotationmeasure")
 
 
 class GivenStart:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...ms import MsGroup
 from ..solutions.choosing import of_own_field
 from ..solutions.solutions import Solutions
-from ..terms.kinds import FREQUENCY_QUANTITIES
+from ..terms.kinds import FREQUENCY_QUANTITIES, TIME_QUANTITIES
 from ..terms.terms import Term
 from .planning import GroupPlan
 
@@ -65,11 +65,11 @@ def edges_of_plans(plans: Sequence[GroupPlan], terms: Sequence[Term], field_id: 
 
 
 def _edges(name: str, quantities: set[str], times: tuple, frequencies: tuple, interpolation: str) -> HeldEdges:
-    moving = {}
-    if interpolation != "nearest":
-        moving = {"time": name, "channels": name}
-    elif FREQUENCY_QUANTITIES & quantities:
-        moving = {"channels": name}
+    linear, moving = interpolation != "nearest", {}
+    if linear or TIME_QUANTITIES & quantities:
+        moving["time"] = name
+    if linear or FREQUENCY_QUANTITIES & quantities:
+        moving["channels"] = name
     return HeldEdges(_between(*times), _between(*frequencies), moving)
 
 

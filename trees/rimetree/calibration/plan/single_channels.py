@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...ms import MsGroup
 from ..terms.grid import Axis
-from ..terms.kinds import FREQUENCY_QUANTITIES
+from ..terms.kinds import FREQUENCY_QUANTITIES, TIME_QUANTITIES
 from ..terms.terms import Term
 
 _NO_MORE_THAN = {"delay": "a delay is a phase", "tec": "TEC is a phase", "faraday": "a Faraday rotation is a rotation"}
@@ -24,7 +24,8 @@ def single_channels(terms: Sequence[Term], axes: dict[str, Axis], frequency_hz: 
     found = []
     for term in terms:
         counts = np.histogram(np.unique(frequency_hz), axes[term.name].edges)[0]
-        if FREQUENCY_QUANTITIES.intersection(term.kind.quantities) and counts.max() == 1:
+        along = FREQUENCY_QUANTITIES.difference(TIME_QUANTITIES)  # rates are told by how phases go in time
+        if along.intersection(term.kind.quantities) and counts.max() == 1:
             found.append(term)
     return found
 

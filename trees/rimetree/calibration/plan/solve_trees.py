@@ -97,6 +97,7 @@ class SolveTree:
     `pinned`: directions that keep the unit matrix while others have terms;
     `scale`: the Parm for how much larger the data are than the model, where no term has an amplitude.
     `presence`: {direction: a Parm that is 1 if its model is in the data, else 0}, of phases of directions.
+    `middles`: {name of a term of rates: a Parm for the middle of its solution intervals (MJD, seconds)}.
     `compared`: {baseline: (data, model with the terms)}; `looked`: {baseline: (the same, weight)}, where weights follow
     residuals.
     `smooth_hz`: as the Solver's state field.
@@ -115,6 +116,7 @@ class SolveTree:
     scale: NodeStub | None = None
     pinned: tuple[str, ...] = ()
     presence: dict[str, NodeStub] = field(default_factory=dict)
+    middles: dict[str, NodeStub] = field(default_factory=dict)
     looked: dict[tuple[int, int], tuple[NodeStub, NodeStub, NodeStub]] = field(default_factory=dict)
     smooth_hz: float = 0.0
     untold: frozenset[tuple[str, str | None]] = frozenset()
@@ -213,6 +215,7 @@ def solve_tree(
         scale,
         _pinned(every, model, made.fluxes),
         made.presence,
+        made.middles,
         {} if weights is None else dict(zip(group.baselines, zip(*of_baselines, strict=True), strict=True)),
         smooth_hz,
         frozenset(made.untold),

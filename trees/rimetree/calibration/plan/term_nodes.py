@@ -22,7 +22,7 @@ from ..terms.gauge import (
     reference_direction,
     turned_inside,
 )
-from ..terms.kinds import ROTATIONS
+from ..terms.kinds import ROTATIONS, TIME_QUANTITIES
 from ..terms.term_trees import Parameter, jones_nodes
 from ..terms.terms import Term
 from .told_terms import has_crossed_hands, is_told, tells_crossed_hands_alone
@@ -31,8 +31,8 @@ from .told_terms import has_crossed_hands, is_told, tells_crossed_hands_alone
 class TermNodes:
     """Made as they are asked for. `redundant`: names of terms, none of `terms`, that are held at the unit matrix.
 
-    `parameters`: of all nodes so far; `fluxes`: {None, "patch" or "source": {direction: Jy}}; `presence`, `untold`,
-    `axes`: as of `SolveTree`."""
+    `parameters`: of all nodes so far; `fluxes`: {None, "patch" or "source": {direction: Jy}}; `presence`, `middles`,
+    `untold`, `axes`: as of `SolveTree`."""
 
     def __init__(
         self, ns: NodeScope, group: MsGroup, model: Model, terms: Sequence[Term], redundant: Sequence[Term], held: Held
@@ -49,6 +49,7 @@ class TermNodes:
         self.fluxes = {per: model.fluxes_jy(per, group) for per in {t.per for t in (*terms, *redundant)} - {None}}
         self.parameters: list[Parameter] = []
         self.presence: dict[str, NodeStub] = {}
+        self.middles: dict[str, NodeStub] = {}
         self.untold: set[tuple[str, str | None]] = set()
         self.axes: dict[tuple[str, str | None], Axis] = {}
 
@@ -66,9 +67,8 @@ class TermNodes:
             self.parameters.extend(replace(one, antenna=antenna) for one in shared)
         else:
             fixed, held = self._gauge(term, direction)
-            self._made[key], own = jones_nodes(
-                self._ns, term, antenna, direction, fixed=fixed, held=held, modulus=self._modulus(term, direction)
-            )
+            around = {"modulus": self._modulus(term, direction), "middle": self._middle(term)}
+            self._made[key], own = jones_nodes(self._ns, term, antenna, direction, fixed=fixed, held=held, **around)
             self.parameters.extend(own)
         return self._made[key]
 
@@ -110,6 +110,12 @@ class TermNodes:
         if direction not in self.presence:
             self.presence[direction] = self._ns.presence(direction) << rt.Parm(1.0, solvable=False)
         return self.presence[direction]
+
+    def _middle(self, term: Term) -> NodeStub | None:
+        """Of the solution intervals of a term whose matrices change within them in time."""
+        if term.name not in self.middles and TIME_QUANTITIES & set(term.kind.quantities):
+            self.middles[term.name] = self._ns[f"{term.name}_middle"] << rt.Parm(0.0, solvable=False)
+        return self.middles.get(term.name)
 
 
 def _is_told(

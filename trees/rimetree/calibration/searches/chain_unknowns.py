@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
+from ..terms.kinds import phase_per_unit
 from ..terms.terms import Term
-from .fringe import phase_rate
 from .interval_search import SEARCHED, IntervalSearch
 
 
@@ -32,7 +32,9 @@ class ChainUnknowns:
         feed = np.arange(2) if len(place) == 2 else np.zeros(2, np.intp)
         cells = (feed * shape[1] + at_time[:, None, None]) * shape[2] + at_frequency[:, None]
         searched = term.kind.name in SEARCHED
-        rate = phase_rate(term.kind.quantities[0], sums.frequency_hz) if searched else np.ones(len(sums.frequency_hz))
+        rate = (
+            phase_per_unit(term.kind.quantities[0], sums.frequency_hz) if searched else np.ones(len(sums.frequency_hz))
+        )
         return cls(term, cells, rate, shape, place)
 
     @property

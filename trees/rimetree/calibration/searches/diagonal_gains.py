@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
 from ..data.hands import ALL_HANDS
+from ..terms.kinds import phase_per_unit
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
-from .fringe import phase_rate
 
-_RATES = {"clock", "tec"}
+_SLOPES = {"clock", "rate", "tec"}
 
 
 def diagonals(
@@ -33,6 +33,7 @@ def diagonals(
     at_time, at_frequency = cells
     own = [one for one in parameters if (one.term, one.direction) == (term.name, direction)]
     found = np.ones((len(sums.antennas), len(at_time), len(at_frequency), 2), complex)
+    since_s = (sums.bins.mean_times() - sums.bins.chunk.times[term.name].centre[at_time])[:, None]
     for a, antenna in enumerate(sums.antennas):
         for feed in (0, 1):
             values = {
@@ -43,19 +44,23 @@ def diagonals(
             found[a, :, :, feed] = _gain_of(
                 values,
                 sums.frequency_hz,
+                since_s,
                 lambda x: np.broadcast_to(x, (at_time.max() + 1, at_frequency.max() + 1))[at_time][:, at_frequency],
             )
     return np.nan_to_num(found)
 
 
-def _gain_of(values: Mapping[str, NDArray], frequency_hz: NDArray, on_bins: Callable) -> NDArray[np.complex128]:
-    """[time, freq] of one feed, from its parameters {part: [time, freq]}; what mixes the feeds is left out."""
+def _gain_of(
+    values: Mapping[str, NDArray], frequency_hz: NDArray, since_s: NDArray, on_bins: Callable
+) -> NDArray[np.complex128]:
+    """[time, freq] of one feed, from its parameters {part: [time, freq]}; `since_s` [time, 1]: the middle of their
+    intervals. What mixes the feeds is left out."""
     at = {part: on_bins(value) for part, value in values.items()}
     if "re" in at:
         return at["re"] + 1j * at["im"]
     gain = at.get("amplitude", np.ones(1)) * np.exp(1j * at.get("phase", np.zeros(1)))
-    for part in _RATES & at.keys():
-        gain = gain * np.exp(1j * at[part] * phase_rate(part, frequency_hz))
+    for part in _SLOPES & at.keys():
+        gain = gain * np.exp(1j * at[part] * phase_per_unit(part, frequency_hz, since_s))
     return gain
 
 

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
-from .fringe import phase_rate, search
+from ..terms.kinds import phase_per_unit
+from .fringe import search
 from .interval_search import IntervalSearch
 
-_SIGNAL = 20  # power of a sum of visibilities, over that of noise; the highest of many tries
+#: Power of a sum of visibilities, over that of noise; the highest of many tries.
+SIGNAL = 20
 _POLARISED = 1e-9  # of the power of a model: less in its crossed hands is rounding
 
 
@@ -24,14 +26,14 @@ def difference_of_feeds(intervals: IntervalSearch, term, sums, turned, *, any_ph
     cells = intervals.cells(term, sums)
     seen = of_first_against_second(sums, turned)
     found = np.zeros(intervals.intervals_of(term, sums.bins.chunk))
-    rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
+    rate = phase_per_unit(term.kind.quantities[0], sums.frequency_hz)
     for t, f in np.ndindex(found.shape):
         own = seen[:, :, cells[0] == t][..., cells[1] == f]
         spectrum, h = own.sum(axis=(0, 1)), rate[cells[1] == f]
         spectrum = spectrum if any_phase else spectrum.sum(axis=0)
         value = search(spectrum, h, any_phase=any_phase)
         height = (np.abs(spectrum @ np.exp(-1j * value * h)) ** 2).sum()
-        if height > _SIGNAL * (np.abs(own) ** 2).sum():
+        if height > SIGNAL * (np.abs(own) ** 2).sum():
             found[t, f] = value
     return found
 
@@ -42,14 +44,14 @@ def differences_of_feeds(
     """{direction: as of `difference_of_feeds`}, as far as models of directions are polarised. `parts`: the direction of
     each part of the sums; `values` {direction: what is known of the term}."""
     cells, shape = intervals.cells(term, sums), intervals.intervals_of(term, sums.bins.chunk)
-    rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
+    rate = phase_per_unit(term.kind.quantities[0], sums.frequency_hz)
     phasors = {name: intervals.phasors(term, own, sums) for name, own in values.items()}
     found = {name: np.zeros(shape) for name in values}
     for at, spectra in common_spectra(sums, parts, phasors, cells, shape):
         h = rate[cells[1] == at[1]]
         for name, (spectrum, noise) in spectra.items():
             value = search(spectrum, h, any_phase=False)
-            if abs(spectrum @ np.exp(-1j * value * h)) ** 2 > _SIGNAL * noise:
+            if abs(spectrum @ np.exp(-1j * value * h)) ** 2 > SIGNAL * noise:
                 found[name][at] = value
     return found
 

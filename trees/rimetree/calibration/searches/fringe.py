@@ -9,14 +9,11 @@ baselines to all others; then all together where turns of phase make little diff
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._core import SPEED_OF_LIGHT_M_S
-from ..terms.kinds import TEC_PHASE_HZ
 from .fringe_grid import in_order, magnitudes_on_grid, places_of
 from .fringe_turns import search_turns
 from .turns import with_best_turns
@@ -26,13 +23,6 @@ _AS_HIGH, _PEAKS = 0.95, 500
 _SWEEPS = 5  # over all antennas, after each has been found once
 _FEW_ANTENNAS = 16
 _PARTS = 4  # of more antennas, which are found anew together
-
-
-def phase_rate(quantity: str, frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[freq] h(nu): phase in radians per unit of a "clock" (s), "tec" (1e16 m^-2) or "rotationmeasure" (rad/m^2)."""
-    if quantity == "rotationmeasure":
-        return (SPEED_OF_LIGHT_M_S / frequency_hz) ** 2
-    return 2 * math.pi * frequency_hz if quantity == "clock" else TEC_PHASE_HZ / frequency_hz
 
 
 def search(spectrum: NDArray[np.complex128], rate: NDArray[np.float64], *, any_phase: bool) -> float:
@@ -106,8 +96,9 @@ def fringe_fit(
 
     `matrix` [time, channel, antenna, antenna], Hermitian: sums of weight V conj(model). With `any_phase` antennas may
     have any phase besides, another one at each time. 0 for antennas without data. `rate` [channel], or [unknown,
-    channel] for several unknowns, which `find_x` finds; then x are [antenna, unknown]. `origins`: so many antennas are
-    begun with, one after the other, where there are few: they may lead each other astray, which depends on the first.
+    channel] or [unknown, time, channel] for several unknowns, which `find_x` finds; then x are [antenna, unknown].
+    `origins`: so many antennas are begun with, one after the other, where there are few: they may lead each other
+    astray, which depends on the first.
     """
     n = matrix.shape[-1]
     matrix = matrix if any_phase else matrix.sum(axis=0, keepdims=True)
@@ -119,7 +110,7 @@ def fringe_fit(
             other, _, higher = begin(int(first))
             if higher > height:
                 x, height = other, higher
-    if np.ndim(rate) == 2:
+    if np.ndim(rate) > 1:
         return np.where(known[:, None], x - x[reference], 0.0)
     found = x[:, 0] if any_phase else with_best_turns(matrix.sum(axis=0), rate, x[:, 0])
     return np.where(known, found - found[reference], 0.0)
@@ -132,6 +123,7 @@ def _antenna_by_antenna(matrix, rate, first: int, *, any_phase: bool, find_x: Se
     """
     n_time, n_channel, n, _ = matrix.shape
     rates = np.atleast_2d(rate)
+    rates = rates if rates.ndim == 3 else rates[:, None]  # [unknown, time or 1, channel]
     x, phase = np.zeros((n, len(rates))), np.zeros((n_time, n))
     few = n <= _FEW_ANTENNAS
     strength = np.abs(matrix).sum(axis=(0, 1))
@@ -142,10 +134,10 @@ def _antenna_by_antenna(matrix, rate, first: int, *, any_phase: bool, find_x: Se
     def find(some: NDArray[np.intp]) -> None:
         spectra = np.moveaxis((matrix[:, :, some] @ phasors[..., None])[..., 0], 2, 0)
         x[some] = find_x(spectra, rate, any_phase=any_phase).reshape(len(some), -1)
-        turned = x[some] @ rates
+        turned = np.moveaxis(np.tensordot(x[some], rates, 1), 0, -1)  # [time or 1, channel, antenna]
         if any_phase:
-            phase[:, some] = np.angle((spectra * np.exp(-1j * turned)[:, None]).sum(axis=2)).T
-        phasors[..., some] = np.exp(1j * (turned.T[None] + phase[:, None, some]))
+            phase[:, some] = np.angle((np.moveaxis(spectra, 0, 2) * np.exp(-1j * turned)).sum(axis=1))
+        phasors[..., some] = np.exp(1j * (turned + phase[:, None, some]))
 
     while True:
         reached = np.where(known, 0.0, strength[:, known].sum(axis=1))
@@ -162,7 +154,7 @@ def _antenna_by_antenna(matrix, rate, first: int, *, any_phase: bool, find_x: Se
         before = x.copy()
         for part in range(parts):
             find(everyone[part::parts])
-        if (np.abs(x - before) @ np.abs(rates).max(axis=1) < 1e-3).all():
+        if (np.abs(x - before) @ np.abs(rates).max(axis=(1, 2)) < 1e-3).all():
             break
     height = np.vdot(phasors, (matrix @ phasors[..., None])[..., 0]).real
     return x, known, float(height)

@@ -12,10 +12,10 @@ from ..data.coherence import Coherence
 from ..data.hands import TURNS
 from ..plan.planning import GroupPlan
 from ..terms.grid import Chunk
-from ..terms.kinds import ROTATIONS
+from ..terms.kinds import ROTATIONS, TIME_QUANTITIES, phase_per_unit
 from ..terms.terms import Term
 from .diagonal_gains import on_baselines
-from .fringe import fringe_fit, phase_rate
+from .fringe import fringe_fit
 from .fringe_joint import with_best_pairs
 from .fringe_pairs import delays_beside_tec
 from .phase_search import best_phases
@@ -24,6 +24,8 @@ from .phase_search import best_phases
 SEARCHED = ("delay", "tec")
 #: Kinds of terms of which phases change along frequency.
 ALONG_FREQUENCY = (*SEARCHED, "faraday")
+#: Kinds of terms of which phases of feeds change within an interval.
+MOVING = (*SEARCHED, "rate")
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class IntervalSearch:
         cells = at_time, at_frequency
         if term.kind.name == "phase":
             return self.phases(feeds, cells, shape)
-        return self.fringes(feeds, phase_rate(term.kind.quantities[0], sums.frequency_hz), cells, shape, **how)
+        return self.fringes(feeds, phase_per_unit(term.kind.quantities[0], sums.frequency_hz), cells, shape, **how)
 
     def search_rotation(self, term, sums, product, *, any_phase: bool, origins: int) -> NDArray:
         """[1, time, freq, antenna] angles (rad) or rotation measures (rad/m^2) of a rotation of linear feeds, relative
@@ -74,15 +76,16 @@ class IntervalSearch:
         times = 2 if any_phase else 1
         if term.kind.name == "rotation":
             return self.phases(matrix, cells, shape) / times
-        rate = times * phase_rate(term.kind.quantities[0], sums.frequency_hz)
+        rate = times * phase_per_unit(term.kind.quantities[0], sums.frequency_hz)
         return self.fringes(matrix, rate, cells, shape, any_phase=False, origins=origins)
 
-    @staticmethod
-    def rate(term: Term, sums: Coherence) -> NDArray[np.float64]:
-        """[freq] phase (rad) per unit of a term's values."""
-        if term.kind.name not in ALONG_FREQUENCY:
-            return np.ones(len(sums.frequency_hz))
-        return phase_rate(term.kind.quantities[0], sums.frequency_hz)
+    def rate(self, term: Term, sums: Coherence) -> NDArray[np.float64]:
+        """[time or 1, freq] phase (rad) per unit of a term's values."""
+        since = 0.0
+        if TIME_QUANTITIES & set(term.kind.quantities):
+            at_time, _ = self.cells(term, sums)
+            since = (sums.bins.mean_times() - sums.bins.chunk.times[term.name].centre[at_time])[:, None]
+        return np.atleast_2d(phase_per_unit(term.kind.quantities[0], sums.frequency_hz, since))
 
     def intervals_of(self, term: Term, chunk: Chunk) -> tuple[int, int]:
         """How many a term has, in time and in frequency."""
@@ -118,7 +121,7 @@ class IntervalSearch:
         delay, tec = pair
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]
         matrices = np.stack(feeds if len(delay.elements) == 2 else [sum(feeds)])
-        rates = np.stack([phase_rate(term.kind.quantities[0], sums.frequency_hz) for term in pair])
+        rates = np.stack([phase_per_unit(term.kind.quantities[0], sums.frequency_hz) for term in pair])
         tiles = [self.cells(term, sums) for term in pair]
         delays = delays_beside_tec(matrices, rates, *tiles, self.reference, any_phase=self.any_phase)
 
@@ -142,7 +145,7 @@ class IntervalSearch:
 
     def phasors(self, term: Term, values, sums: Coherence) -> NDArray[np.complex128]:
         """[antenna, time, freq, feed] of the bins."""
-        phase = self.on_bins(term, values, sums) * self.rate(term, sums)[:, None]
+        phase = self.on_bins(term, values, sums) * self.rate(term, sums)[..., None]
         on_diagonal = [k for k, name in enumerate(term.elements) if name not in ("01", "10")]
         phase = phase[..., on_diagonal]
         if term.kind.name in ROTATIONS:  # of R and L

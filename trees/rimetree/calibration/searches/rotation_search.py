@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..terms.kinds import phase_per_unit
 from ..terms.terms import Term
 from .feed_differences import common_spectra
-from .fringe import phase_rate, search, searches
+from .fringe import search, searches
 from .interval_search import IntervalSearch
 from .rotations_inside_gains import (
     continued,
@@ -36,7 +37,7 @@ def search_rotation_inside_gains(intervals: IntervalSearch, term, sums) -> NDArr
     cells = at_time[:, None] * len(channels) + channels
     turned = double_angles(sums, cells, intervals.reference).reshape(-1, len(channels), len(sums.antennas))
     signed = of_one_sign(sums, np.stack([continued(one) for one in turned]), cells)
-    rate = 2 * phase_rate(term.kind.quantities[0], sums.frequency_hz)
+    rate = 2 * phase_per_unit(term.kind.quantities[0], sums.frequency_hz)
     for t, f in np.ndindex(n_time, n_freq):
         own = at_frequency == f
         found[0, t, f] = searches(np.moveaxis(signed[t, own], 0, 1)[:, None], rate[own], any_phase=False)
@@ -55,7 +56,7 @@ def common_inside_gains(
     cells = intervals.cells(term, sums)
     turned = intervals.phasors(term, values, sums)[..., 0]
     linear, circular = polarisations(sums, turned, gains)
-    shape, rate = intervals.intervals_of(term, sums.bins.chunk), intervals.rate(term, sums)
+    shape, rate = intervals.intervals_of(term, sums.bins.chunk), intervals.rate(term, sums)[0]
     found = []
     for sign in (1.0, -1.0):
         spectrum, score, common = linear[sign].sum(axis=0), sign * circular, np.zeros(shape)
@@ -105,4 +106,4 @@ def _half_turned(term: Term, spectrum: NDArray[np.complex128], frequency_hz: NDA
     """The rotation (rad) or rotation measure by twice which a spectrum is turned."""
     if term.kind.name == "rotation":
         return float(np.angle(spectrum.sum()) / 2)
-    return search(spectrum, 2 * phase_rate(term.kind.quantities[0], frequency_hz), any_phase=False)
+    return search(spectrum, 2 * phase_per_unit(term.kind.quantities[0], frequency_hz), any_phase=False)

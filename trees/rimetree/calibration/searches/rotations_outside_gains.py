@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
 from ..data.hands import ALL_HANDS, FROM_LINEAR
-from .fringe import phase_rate, search
+from ..terms.kinds import phase_per_unit
+from .fringe import search
 from .interval_search import IntervalSearch
 from .rotations_inside_gains import between, matrices_of
 
@@ -45,7 +46,7 @@ def search_rotation_outside_gains(
         if term.kind.name == "rotation":
             found[0, t, f] += np.angle(own.sum()) / 4
         else:
-            rate = 4 * phase_rate(term.kind.quantities[0], sums.frequency_hz[cells[1] == f])
+            rate = 4 * phase_per_unit(term.kind.quantities[0], sums.frequency_hz[cells[1] == f])
             found[0, t, f] += search(own, rate, any_phase=False)
     return found
 

@@ -16,12 +16,14 @@ from ..model.model_trees import SkyPart
 from ..plan.planning import CalibrationOptions, GroupPlan
 from ..plan.solve_trees import SolveTree
 from ..terms.grid import Chunk
+from ..terms.kinds import FREQUENCY_QUANTITIES, TIME_QUANTITIES
 from ..terms.terms import Term
 from .diagonal_gains import diagonals, on_hands
-from .interval_search import ALONG_FREQUENCY, IntervalSearch
+from .interval_search import IntervalSearch
 from .smoothing import smooth_sums
 
 _MOST_BYTES = 256 << 20  # of sums over the data
+_LEAST_TIMES = 8  # of an interval of a rate
 
 
 class SearchSums:
@@ -60,11 +62,14 @@ class SearchSums:
     ) -> Coherence | None:
         """What data and model have in common, for the terms; None where that is too much. `apart`: each part of the
         model by itself; `hands`: as of `CoherenceReader`."""
-        bins = self._bins(chunk, terms)
+        bins = self.bins(chunk, terms)
         channels = self._plan.n_channel if bins.frequency_edges_hz is None else len(bins.frequency_edges_hz) - 1
         n_part = (len(self.parts) if apart else 1) * hands.models
-        n_bins = (len(bins.time_edges_s) - 1) * channels
-        n_bytes = 16 * len(hands.feeds) * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
+        of_time = 16 * len(hands.feeds) * len(self._plan.group.baselines) * channels * n_part * (1 + n_part)
+        n_bytes = of_time * (len(bins.time_edges_s) - 1)
+        if n_bytes > _MOST_BYTES and _has_rates(terms):  # these go on evenly over several slots
+            bins = self.bins(chunk, terms, slots=min(-(-n_bytes // _MOST_BYTES), _most_slots(chunk, terms)))
+            n_bytes = of_time * (len(bins.time_edges_s) - 1)
         if n_bytes > _MOST_BYTES and (apart or hands is Hands.INTENSITY):
             return None
         few = reference if n_bytes > _MOST_BYTES else None
@@ -92,19 +97,34 @@ class SearchSums:
             )
         return self._readers[key]
 
-    def _bins(self, chunk: Chunk, terms: Sequence[Term]) -> CoherenceBins:
+    def bins(self, chunk: Chunk, terms: Sequence[Term], slots: int = 1) -> CoherenceBins:
+        """As terms want them; for rates of so many time slots at most."""
         times = [chunk.times[term.name].edges for term in terms] or [next(iter(chunk.times.values())).edges[[0, -1]]]
         margin = self._plan.margin_s
         edges = np.unique(np.concatenate(times))
+        if _has_rates(terms):
+            at = np.searchsorted(edges[1:-1], chunk.slot_s, side="right")
+            begin = np.flatnonzero((np.diff(at, prepend=-1) != 0) | (np.arange(len(at)) % slots == 0))[1:]
+            edges = np.concatenate([edges[:1], 0.5 * (chunk.slot_s[begin - 1] + chunk.slot_s[begin]), edges[-1:]])
         edges = np.concatenate(
             [[min(edges[0], chunk.slot_s[0] - margin)], edges[1:-1], [max(edges[-1], chunk.slot_s[-1] + margin)]]
         )
-        if any(term.kind.name in ALONG_FREQUENCY for term in terms):
+        if any(FREQUENCY_QUANTITIES & set(term.kind.quantities) for term in terms):
             return CoherenceBins(chunk, edges, None)
         axes = [self._plan.frequencies[term.name].edges for term in terms] or [
             next(iter(self._plan.frequencies.values())).edges[[0, -1]]
         ]
         return CoherenceBins(chunk, edges, np.unique(np.concatenate(axes)))
+
+
+def _has_rates(terms: Sequence[Term]) -> bool:
+    return any(TIME_QUANTITIES & set(term.kind.quantities) for term in terms)
+
+
+def _most_slots(chunk: Chunk, terms: Sequence[Term]) -> int:
+    """That are looked at together, so that the shortest interval of a rate has some times."""
+    rates = [term for term in terms if _has_rates([term])]
+    return max(1, len(chunk.slot_s) // max(len(chunk.times[term.name].centre) for term in rates) // _LEAST_TIMES)
 
 
 def inside(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .term_solutions import TermSolutions
 
 #: Kinds of which all antennas may have a common phase more, and in what it is.
-_QUANTITY = {"scalar": "phase", "diag": "phase", "phase": "phase", "delay": "clock", "tec": "tec"}
+_QUANTITY = {"scalar": "phase", "diag": "phase", "phase": "phase", "delay": "clock", "rate": "rate", "tec": "tec"}
 
 
 def with_one_reference(term: TermSolutions, references: Sequence[str], *, feeds_apart: bool) -> TermSolutions:

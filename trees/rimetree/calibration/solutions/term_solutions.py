@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...arguments import check_fields
 from ..errors import CalibrationError
-from ..terms.kinds import FREQUENCY_QUANTITIES, KINDS, jones_of, neutral
+from ..terms.kinds import FREQUENCY_QUANTITIES, KINDS, TIME_QUANTITIES, jones_of, neutral
 
 Float64Array = NDArray[np.float64]
 
@@ -28,8 +28,8 @@ class TermSolutions:
     time_s, time_width_s : [T] centres (MJD, seconds, ascending) and widths of the solution intervals
     frequency_hz, frequency_width_hz : [F] centres (ascending) and widths
     antennas : [A] names; directions : [D] names of patches or sources, ("",) for a term of the whole sky
-    value : {quantity: [T, F, A, D, E]}; quantities are "amplitude", "phase" (rad), "clock" (s), "tec" (1e16 m^-2),
-        "rotation" (rad)
+    value : {quantity: [T, F, A, D, E]}; quantities are "amplitude", "phase" (rad), "clock" (s), "rate" (s/s),
+        "tec" (1e16 m^-2), "rotation" (rad)
     sigma : {quantity: the same shape}, one standard deviation; NaN where it is not known
     flag : bool [T, F, A, D, E], True where there is no solution
     field_ids : [T] rows of the FIELD table that they were solved for on; None: not known
@@ -184,6 +184,8 @@ class TermSolutions:
         missing = self._bad_feeds(self.flag[..., d, :][np.ix_(i, j, own)])
         if method == "nearest":
             values = {q: table[..., d, :][np.ix_(i, j, own)] for q, table in self.value.items()}
+            if "rate" in values:  # so long after the middle it is a delay
+                values["clock"] = values.pop("rate") * (times - self.time_s[i])[:, None, None, None]
         else:
             values = {
                 q: np.stack(
@@ -191,6 +193,8 @@ class TermSolutions:
                 )
                 for q, table in self.value.items()
             }
+            if "rate" in values:
+                values["clock"] = values.pop("rate")
         found = jones_of(values, self.elements, frequencies[None, :, None])
         off = missing.any(axis=-1) if not self.diagonal else missing.all(axis=-1)
         found[off] = np.eye(2)
@@ -214,6 +218,7 @@ class TermSolutions:
         if method != "nearest" or self.flag.size == 0:
             return times, frequencies
         i = _nearest(self.time_s, self.time_width_s, times).astype(float)
+        i = times if TIME_QUANTITIES & set(self.value) else i
         if FREQUENCY_QUANTITIES & set(self.value):
             return i, frequencies
         return i, _nearest(self.frequency_hz, self.frequency_width_hz, frequencies).astype(float)
@@ -225,12 +230,14 @@ class TermSolutions:
         return np.repeat(flag.any(axis=-1, keepdims=True), 2, axis=-1)
 
     def _linear(self, quantity, table, flag, times, frequencies) -> Float64Array:
-        """[time, freq, element] of [T, F, element]: along time, then along frequency."""
+        """[time, freq, element] of [T, F, element]: along time, then along frequency. Of rates the delays that they
+        make, each from the middle of its own interval."""
         along_time = np.empty((len(times), table.shape[1], table.shape[2]))
         good = np.empty(along_time.shape, dtype=bool)
         for f in range(table.shape[1]):
             for e in range(table.shape[2]):
-                line, ok = _line(quantity, self.time_s, table[:, f, e], ~flag[:, f, e], times)
+                places = self.time_s, table[:, f, e], ~flag[:, f, e], times
+                line, ok = _delays(*places) if quantity == "rate" else _line(quantity, *places)
                 along_time[:, f, e], good[:, f, e] = line, ok
         result = np.empty((len(times), len(frequencies), table.shape[2]))
         for t in range(len(times)):
@@ -244,6 +251,15 @@ def _line(quantity: str, x: Float64Array, y: Float64Array, good: NDArray[np.bool
         return np.zeros(len(at)), False
     values = np.unwrap(y[good]) if quantity in ("phase", "rotation") else y[good]
     return np.interp(at, x[good], values), True
+
+
+def _delays(x: Float64Array, rate: Float64Array, good: NDArray[np.bool_], at: Float64Array):
+    """Of rates at some times: between two the mean of what either makes, by how near it is."""
+    if not good.any():
+        return np.zeros(len(at)), False
+    x, rate, since = x[good], rate[good], x[good][0]
+    x, at = x - since, at - since
+    return np.interp(at, x, rate) * at - np.interp(at, x, rate * x), True
 
 
 def _nearest(centre: Float64Array, width: Float64Array, at: Float64Array) -> NDArray[np.intp]:

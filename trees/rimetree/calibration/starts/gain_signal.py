@@ -18,7 +18,8 @@ from ..data.coherence import Coherence
 from ..directions.goodness import chi_square_of, freedom_of
 from ..directions.significance import is_noise
 from ..plan.solve_trees import SolveTree
-from ..searches.interval_search import SEARCHED
+from ..searches.interval_search import MOVING
+from ..terms.kinds import TIME_QUANTITIES
 from ..terms.terms import Term
 from .fewer_directions import BestFit, Fit
 from .named_values import tables_of
@@ -96,7 +97,7 @@ def _signal(tree: SolveTree, term: Term, direction: str, tables: Tables) -> floa
 
 def _unknowns(directions: SolvedDirections, name: str) -> int:
     """Of a direction; delays and TEC count twice, as they are looked for in more places than phases."""
-    searched = {term.name for term in directions.terms_of(name) if term.kind.name in SEARCHED}
+    searched = {term.name for term in directions.terms_of(name) if term.kind.name in MOVING}
     return sum(directions.cells_of(one.term) * (1 + (one.term in searched)) for one in directions.parameters(name))
 
 
@@ -115,7 +116,8 @@ def _explained(directions: SolvedDirections, name: str, most: int) -> Callable[[
 
 def _bins_of(directions: SolvedDirections, term: Term) -> Cells:
     at_time, at_frequency = directions.cells[term.name]
-    return at_time, np.arange(len(at_frequency)) if term.kind.name in SEARCHED else at_frequency
+    at_time = np.arange(len(at_time)) if TIME_QUANTITIES & set(term.kind.quantities) else at_time
+    return at_time, np.arange(len(at_frequency)) if term.kind.name in MOVING else at_frequency
 
 
 def _finest(intervals: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:

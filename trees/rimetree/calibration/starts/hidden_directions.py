@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from ..directions.goodness import chi_square_of, freedom_of
 from ..directions.significance import explained_of_noise, is_hidden
 from ..searches.diagonal_gains import on_baselines
-from ..searches.fringe import phase_rate
-from ..searches.interval_search import SEARCHED
+from ..searches.interval_search import MOVING, IntervalSearch
 from ..terms.terms import has_amplitude
 from .fewer_directions import BestFit
 from .solved_directions import ChunkSearch, SolvedDirections
@@ -46,21 +45,21 @@ def hidden(one: ChunkSearch, found: BestFit) -> tuple[str, ...]:
             continue
         found_of_model = own / directions.power(brightest).sum()
         for name in dict.fromkeys(one for one in directions.parts if one in absent):
-            expected = found_of_model * _apart(directions, name, list(size)) / noise
+            expected = found_of_model * _apart(directions, one.search.intervals, name, list(size)) / noise
             if directions.power(name).any() and is_hidden(expected, _of_noise(one, directions, name)):
                 names.append(name)
     return tuple(names)
 
 
-def _apart(directions: SolvedDirections, name: str, others: Sequence[str]) -> float:
+def _apart(directions: SolvedDirections, intervals: IntervalSearch, name: str, others: Sequence[str]) -> float:
     """How much of the power of a direction's model others cannot take: the mean over some phases that it may have."""
     rng = np.random.default_rng(0)  # the same data give the same solutions
     sums, turns, scales = directions.sums, [], False
     for other in others:
         seen = directions.seen(other)
         for term in directions.terms_of(other):
-            rate = phase_rate(term.kind.quantities[0], sums.frequency_hz) if term.kind.name in SEARCHED else None
-            turns.append((other, seen if rate is None else seen * (rate / np.abs(rate).max())[:, None]))
+            rate = intervals.rate(term, sums) if term.kind.name in MOVING else None
+            turns.append((other, seen if rate is None else seen * (rate / np.abs(rate).max())[..., None]))
             scales = scales or has_amplitude([term])
     cells = _cells(directions)
     found, draws = 0.0, math.ceil(_DRAWS / (cells.max() + 1))
@@ -108,7 +107,7 @@ def _unlike(vectors, directions: SolvedDirections, cells: NDArray[np.intp], *, s
 
 def _of_noise(one: ChunkSearch, directions: SolvedDirections, name: str) -> float:
     """Variances of noise that a search for a direction's unknowns explains."""
-    searched = {term.name for term in directions.terms if term.kind.name in SEARCHED}
+    searched = {term.name for term in directions.terms if term.kind.name in MOVING}
     solved = {own.node for own in one.tree.solved(one.reference)}
     count = [0, 0]
     for own in directions.parameters(name):

@@ -38,7 +38,7 @@ class SearchAgain:
         known = self._left_by(solved)
         if known is None:
             return 0.0
-        rate = self.one.search.intervals.rate(self.term, known.sums)
+        rate = self.one.search.intervals.rate(self.term, known.sums)[0]
         # Whole turns in the middle of the band are found wrong, and change phases by little over the band.
         span = min(_MOST_SPAN_RAD, _MOST_TURNS * 2 * np.pi * float(np.ptp(rate) / np.abs(rate).mean()))
         some = known.of_some(_MOST_BYTES // known.sums.power[:1].nbytes // orders(span, len(rate)) ** 2)

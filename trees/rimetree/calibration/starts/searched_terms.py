@@ -44,7 +44,8 @@ class SearchedTerms:
         alone = of_directions == rotations and len(rotations) == 1
         alone = alone and all(term.kind.name == "amplitude" and term.scalar for term in rest)
         circular = whole.by_circular_hands and alone
-        turning = [term for term in of_directions if term.turns]
+        rates = [term for term in of_directions if term.kind.name == "rate"]  # which begin at 0
+        turning = [term for term in of_directions if term.turns and term not in rates]
         each = of_directions if circular else turning[:1]
         # What all antennas have of one feed against the other, where it is not held, is told by crossed hands.
         of_feeds = {term.name for term in each if term.kind.name in SEARCHED and len(term.elements) == 2}
@@ -60,7 +61,7 @@ class SearchedTerms:
             several=several,
             circular=circular,
             crossed=crossed,
-            in_doubt=turned or whole.in_doubt or bool(crossed and (around or several)),
+            in_doubt=turned or bool(rates) or whole.in_doubt or bool(crossed and (around or several)),
             scaled=not has_amplitude(terms),
         )
 

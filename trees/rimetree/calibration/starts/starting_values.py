@@ -267,7 +267,11 @@ class StartingSearch:
         """The sums of each part of the sky, for terms of directions, without what terms of the whole sky do; None where
         that is too much."""
         sums = self._read(chunk, [*terms, *self._searched.around], True, reference, options)
-        return None if sums is None else inside(sums, self._tree, self._searched.around, self._intervals, known)
+        if sums is None:
+            return None
+        steady = [term for term in (*terms, *self._searched.around) if term.kind.name != "rate"]
+        found = inside(sums, self._tree, self._searched.around, self._intervals, known)
+        return found.in_times(self._sums.bins(chunk, steady).time_edges_s)  # without rates of the whole sky
 
     def _read(
         self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions

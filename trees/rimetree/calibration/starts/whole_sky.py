@@ -13,14 +13,14 @@ from ..data.coherence import Coherence
 from ..data.hands import Hands
 from ..plan.planning import GroupPlan
 from ..searches.chain_phases import chain_phases, gains_of_phases
-from ..searches.diagonal_gains import on_baselines
+from ..searches.diagonal_gains import on_baselines, on_hands
 from ..searches.feed_differences import difference_of_feeds
-from ..searches.fringe import phase_rate
 from ..searches.gains_around_rotations import GainsAroundRotation
 from ..searches.interval_search import SEARCHED, IntervalSearch
+from ..searches.rate_search import rate_difference_of_feeds, search_rate
 from ..searches.rotation_search import common_rotation
 from ..searches.rotations_outside_gains import search_rotation_outside_gains, without_rotation
-from ..terms.kinds import ROTATIONS
+from ..terms.kinds import ROTATIONS, phase_per_unit
 from ..terms.terms import Term
 
 GAINS = ("scalar", "diag", "full")
@@ -34,7 +34,7 @@ class WholeSkySearch:
 
     def __init__(self, plan: GroupPlan, terms: Sequence[Term]):
         self._every = list(terms)
-        self._faraday_rate = float(phase_rate("rotationmeasure", np.array(plan.group.frequency_hz)).mean())
+        self._faraday_rate = float(phase_per_unit("rotationmeasure", np.array(plan.group.frequency_hz)).mean())
         self._middle_hz = float(np.mean(plan.group.frequency_hz))
         self._whole = whole = [term for term in terms if term.per is None]
         turning = [term for term in whole if "phase" in term.kind.quantities and term.kind.name != "leakage"]
@@ -88,10 +88,15 @@ class WholeSkySearch:
         self._single = [] if self._outside or self._within else self._single
         self._pair = [] if self._outside else self._pair
         of_feeds = [t for t in (self._pair or self._single) if t.kind.name in SEARCHED and len(t.elements) == 2]
-        self._of_feeds = of_feeds if all_hands and not self._rotation else []
+        self._rates = [term for term in whole if term.kind.name == "rate"]
+        # What else phases may change by from one interval to the next.
+        self._free = [*turning, *(term for term in searched if term.time is not None)] if self._rates else []
+        told = all_hands and not self._rotation  # by crossed hands
+        self._of_feeds = of_feeds if told else []
+        self._rates_of_feeds = [term for term in self._rates if len(term.elements) == 2 and told]
         #: Of which there are any.
         first = self._chain or [*self._pair, *self._single]
-        self.terms = [*first, *self._rotation, *self._outside]
+        self.terms = [*first, *self._rotation, *self._outside, *self._rates]
         #: In whose intervals sums are made: within these phases stay what they are.
         self.steady = [*self.terms, *(term for term in turning if term not in self.terms)] if self.terms else []
 
@@ -122,13 +127,14 @@ class WholeSkySearch:
         """By which data and model are looked at."""
         if self._rotation:
             return Hands.INTENSITY if self._outside or self._within else Hands.CIRCULAR
-        return Hands.ALL if self._of_feeds or (self._all_hands and self._chain) else Hands.PARALLEL
+        of_feeds = self._of_feeds or self._rates_of_feeds
+        return Hands.ALL if of_feeds or (self._all_hands and self._chain) else Hands.PARALLEL
 
     @property
     def brings_into_phase(self) -> bool:
         """Whether the sums that are left cancel no more. Phases that no search has found (of gains of directions, of
         rotations beside others) leave sums that partly cancel."""
-        found = self._chain or self._pair or self._single or (self._rotation and not self._besides)
+        found = self._chain or self._pair or self._single or self._rates or (self._rotation and not self._besides)
         return bool(found and not self._outside)
 
     def run(
@@ -136,8 +142,12 @@ class WholeSkySearch:
     ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.complex128]]:
         """{name of a term: values [element, time, freq, antenna]}, and the products of parallel hands [baseline, time,
         freq, feed] without what they do."""
-        of_all, sums = sums, sums.of_parallel_hands()
         found: dict[str, NDArray[np.float64]] = {}
+        fine, of_all = sums, sums
+        if self._rates:
+            self._find_rates(intervals, fine, found)
+            of_all = self._without_rates(intervals, fine, found)
+        sums = of_all.of_parallel_hands()
         turned = np.ones((len(sums.antennas), *sums.product.shape[1:4]), complex)
 
         def left() -> NDArray[np.complex128]:
@@ -175,6 +185,13 @@ class WholeSkySearch:
             for term in self._single:
                 how = {"any_phase": self.any_phase, "origins": _ORIGINS}
                 take(term, intervals.search(term, sums, left(), **how))
+        if self._rates_of_feeds:
+            # Gains may have any phase in each bin.
+            free = np.exp(1j * intervals.free_phases(sums, left())) if self._gains else np.ones((1, *turned.shape[1:]))
+            at = sums.bins.times(fine.bins.mean_times())
+            known = (turned * free)[:, at]
+            self._find_rates_of_feeds(intervals, fine, known, found)
+            of_all = self._without_rates(intervals, fine, found)
         for term in self._of_feeds if of_chain is None else ():
             # Gains may have any phase in each bin.
             free = np.exp(1j * intervals.free_phases(sums, left())) if self._gains else 1.0
@@ -185,3 +202,29 @@ class WholeSkySearch:
             if "amplitude" in term.kind.quantities:
                 found[term.name], size = gains_of_phases(term, found[term.name], size), 1.0
         return found, left()
+
+    def _find_rates(self, intervals: IntervalSearch, fine: Coherence, found: dict[str, NDArray]) -> None:
+        """Of each feed; `fine`: sums of single time slots and channels."""
+        for term in self._rates:
+            sums = self._turned(intervals, fine, found) if found else fine
+            found[term.name] = search_rate(intervals, term, self._free, sums.of_parallel_hands())
+
+    def _find_rates_of_feeds(self, intervals, fine: Coherence, known, found: dict[str, NDArray]) -> None:
+        """What the last feed of all antennas has besides, as crossed hands tell. `known` [antenna, time, freq, feed]:
+        phasors of all but rates."""
+        for term in self._rates_of_feeds:
+            sums = self._turned(intervals, fine, found)
+            own = rate_difference_of_feeds(intervals, term, self._free, sums, known)
+            found[term.name] = found[term.name] + np.stack([np.zeros_like(own), -own])[..., None]
+
+    def _turned(self, intervals: IntervalSearch, fine: Coherence, found: dict[str, NDArray]) -> Coherence:
+        """Sums without what rates do that have been found."""
+        gains = math.prod(intervals.phasors(term, found[term.name], fine) for term in self._rates if term.name in found)
+        return replace(fine, product=fine.product * on_hands(np.conj(gains), fine)[..., None])
+
+    def _without_rates(self, intervals: IntervalSearch, fine: Coherence, found: dict[str, NDArray]) -> Coherence:
+        """The same, in bins in which nothing else changes."""
+        edges = [fine.bins.chunk.times[term.name].edges for term in self.steady]
+        inner = np.unique(np.concatenate([one[1:-1] for one in edges]))
+        ends = fine.bins.time_edges_s[[0, -1]]
+        return self._turned(intervals, fine, found).in_times(np.concatenate([ends[:1], inner, ends[1:]]))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...sky import SkyModel
 from .conventions import as_fine, covers
-from .kinds import ROTATIONS
+from .kinds import FREQUENCY_QUANTITIES, ROTATIONS, TURNING
 from .terms import Term
 
 #: Factors of sigma_z, sigma_x and sigma_y.
@@ -144,8 +144,8 @@ def held_parameters(
     # Crossed hands tell the phase between the feeds, of a polarised sky or of feeds that are turned further inside.
     turned = any(other.kind.name in ROTATIONS for other in terms_inside(term, terms))
     one_phase = polarisation.hands == "crossed" or turned
-    if kind in ("phase", "delay", "tec"):
-        part = {"phase": "phase", "delay": "clock", "tec": "tec"}[kind]
+    if kind in TURNING:
+        (part,) = term.kind.quantities
         return {(part, e) for e in (elements[:1] if one_phase else elements)}
     if kind in ("scalar", "diag"):
         return {("im", e) for e in (elements[:1] if one_phase else elements)}
@@ -243,17 +243,22 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], dict[Place, bool]]
         of_feeds = [t for t in of_feeds if t in inside or t.per in (None, term.per)]
         # A term of directions inside of one of the whole sky is another in each of them.
         apart = [t for t in of_feeds if t.per not in (None, term.per)]
-        changing = [t for t in of_feeds if t in apart or t.kind.name in ("delay", "tec") or not as_fine(term, t)]
+        changing = [t for t in of_feeds if t in apart or _moves(t) or not as_fine(term, t)]
         steady = [other for other in inside if other.kind.name == "full" and not as_fine(other, term)]
         if term.kind.name == "leakage" and (steady or any(other in inside for other in changing)):
             released |= {(term.name, part, element) for part in ("re", "im") for element in ("01", "10")}
         outside = [other for other in changing if other not in inside]
-        released |= {(t.name, part, t.elements[1]) for t in outside for part in ("im", "phase", "clock", "tec")}
+        released |= {(t.name, part, t.elements[1]) for t in outside for part in ("im", "phase", "clock", "rate", "tec")}
         # A phase can be moved between both for each interval of the leakage; else conventions of the Solver hold one.
-        gains = [other for other in outside if other.kind.name not in ("delay", "tec")]
+        gains = [other for other in outside if not _moves(other)]
         if term.kind.name == "leakage" and any(as_fine(other, term) for other in gains):
             instead[term.name, "im", "10"] = all(other.per == term.per for other in gains)
     return released, instead
+
+
+def _moves(term: Term) -> bool:
+    """Whether a diagonal term changes within its intervals."""
+    return bool(FREQUENCY_QUANTITIES & set(term.kind.quantities))
 
 
 def terms_inside(term: Term, terms: Sequence[Term]) -> list[Term]:

@@ -1,7 +1,8 @@
 """Kinds of Jones terms: which real parameters one has, and what matrix [2,2] they make.
 
 A gain stands in V_pq = J_p (model of p, q) J_q^H, so that it takes the model to the data. Phases are in radians, delays
-in seconds (phase 2 pi nu delay), TEC in 1e16 electrons per square metre (phase -8.44797245e9 TEC / nu: the first order
+in seconds (phase 2 pi nu delay), their rates in s/s (a delay rate (t - t0), with t0 the middle of the solution
+interval), TEC in 1e16 electrons per square metre (phase -8.44797245e9 TEC / nu: the first order
 of the dispersion of a cold plasma), rotations in radians ([[cos, -sin], [sin, cos]]), rotation measures in rad/m^2 (a
 rotation by RM c^2/nu^2).
 """
@@ -29,10 +30,10 @@ _ALL = ("00", "01", "10", "11")
 class Kind:
     """A kind of term.
 
-    `quantities`: the types of tables that its solutions are kept in ("amplitude", "phase", "clock", "tec", "rotation",
-    "rotationmeasure"); `elements`: one name for each element of the matrix or feed that has values of its own ("" for a
-    term that acts on both feeds alike); `diagonal`: whether its matrices are; `given`: elements that are what they are
-    by definition, and have no solutions.
+    `quantities`: the types of tables that its solutions are kept in ("amplitude", "phase", "clock", "rate", "tec",
+    "rotation", "rotationmeasure"); `elements`: one name for each element of the matrix or feed that has values of its
+    own ("" for a term that acts on both feeds alike); `diagonal`: whether its matrices are; `given`: elements that are
+    what they are by definition, and have no solutions.
     """
 
     name: str
@@ -50,10 +51,28 @@ def neutral(quantity: str, elements: Sequence[str]) -> NDArray[np.float64]:
     return np.array([0.0 if element in ("01", "10") else 1.0 for element in elements])
 
 
+def phase_per_unit(
+    quantity: str, frequency_hz: NDArray[np.float64], from_middle_s: NDArray[np.float64] | float = 0.0
+) -> NDArray[np.float64]:
+    """Phase in radians per unit of a "phase" or "rotation" (rad), "clock" (s), "rate" (s/s), "tec" (1e16 m^-2) or
+    "rotationmeasure" (rad/m^2) at frequencies, and so long after the middle of the solution interval; both broadcast.
+    """
+    if quantity == "rate":
+        return 2 * math.pi * frequency_hz * from_middle_s
+    if quantity == "clock":
+        return 2 * math.pi * frequency_hz
+    if quantity == "tec":
+        return TEC_PHASE_HZ / frequency_hz
+    if quantity == "rotationmeasure":
+        return (SPEED_OF_LIGHT_M_S / frequency_hz) ** 2
+    return np.ones(np.shape(frequency_hz))
+
+
 def jones_of(
     values: dict[str, NDArray[np.float64]], elements: Sequence[str], frequency_hz: NDArray[np.float64]
 ) -> NDArray[np.complex128]:
-    """Matrices [..., 2, 2] of values {quantity: [..., element]} at frequencies that broadcast to [...].
+    """Matrices [..., 2, 2] of values {quantity: [..., element]} at frequencies that broadcast to [...], in the middle
+    of the solution interval, where rates do nothing yet.
 
     Raises `CalibrationError` for a quantity of no known type.
     """
@@ -68,11 +87,9 @@ def jones_of(
             gain = gain * value
         elif quantity == "phase":
             gain = gain * np.exp(1j * value)
-        elif quantity == "clock":
-            gain = gain * np.exp(2j * math.pi * frequency * value)
-        elif quantity == "tec":
-            gain = gain * np.exp(1j * TEC_PHASE_HZ / frequency * value)
-        else:
+        elif quantity in ("clock", "tec"):
+            gain = gain * np.exp(1j * phase_per_unit(quantity, frequency) * value)
+        elif quantity != "rate":
             raise CalibrationError(f"there is no matrix for solutions of type {quantity!r}")
     return _matrix(gain, elements)
 
@@ -81,7 +98,7 @@ def _angle(values: dict[str, NDArray[np.float64]], frequency_hz: NDArray[np.floa
     """Of rotations, or of rotation measures at some frequencies."""
     if "rotation" in values:
         return values["rotation"][..., 0]
-    return values["rotationmeasure"][..., 0] * (SPEED_OF_LIGHT_M_S / frequency_hz) ** 2
+    return values["rotationmeasure"][..., 0] * phase_per_unit("rotationmeasure", frequency_hz)
 
 
 def _matrix(gain: NDArray[np.complex128], elements: Sequence[str]) -> NDArray[np.complex128]:
@@ -103,6 +120,7 @@ _KINDS = [
     Kind("phase", "a phase for each feed", ("phase",), _FEEDS),
     Kind("amplitude", "a real amplitude for each feed", ("amplitude",), _FEEDS),
     Kind("delay", "a delay for each feed", ("clock",), _FEEDS),
+    Kind("rate", "a rate of change of the delay, for each feed", ("rate",), _FEEDS),
     Kind("tec", "a difference of electron content", ("tec",), ("",)),
     Kind("rotation", "a rotation of linear feeds", ("rotation",), ("",), diagonal=False),
     Kind("crosshand", "a phase between the feeds, the same for all antennas", ("phase",), _FEEDS, given=("0",)),
@@ -115,7 +133,10 @@ _KINDS = [
 KINDS = {kind.name: kind for kind in _KINDS}
 
 #: Quantities from which a matrix follows by the frequency of a cell, not only by the interval that the cell is in.
-FREQUENCY_QUANTITIES = {"clock", "tec", "rotationmeasure"}
+FREQUENCY_QUANTITIES = {"clock", "rate", "tec", "rotationmeasure"}
+
+#: Quantities from which a matrix follows by the time of a cell, likewise.
+TIME_QUANTITIES = {"rate"}
 
 #: Kinds that say what one feed has of, or is to, the other.
 OF_TWO_FEEDS = ("rotation", "faraday", "crosshand", "leakage")
@@ -124,7 +145,10 @@ OF_TWO_FEEDS = ("rotation", "faraday", "crosshand", "leakage")
 ROTATIONS = ("rotation", "faraday")
 
 #: Kinds that can be made to act on both feeds alike.
-CAN_BE_SCALAR = ("phase", "amplitude", "delay")
+CAN_BE_SCALAR = ("phase", "amplitude", "delay", "rate")
+
+#: Kinds that turn phases, and do nothing besides; of both feeds or each.
+TURNING = ("phase", "delay", "rate", "tec")
 
 
 def observed_elements(elements: Sequence[str], correlations: Collection[str]) -> list[bool]:
@@ -143,7 +167,7 @@ def kind_of(quantities: set[str], n_element: int) -> str:
     if quantities == {"amplitude", "phase"} and n_element in (1, 2, 4):
         return {1: "scalar", 2: "diag", 4: "full"}[n_element]
     single = {"phase": "phase", "amplitude": "amplitude", "clock": "delay", "tec": "tec", "rotation": "rotation"}
-    single |= {"rotationmeasure": "faraday"}
+    single |= {"rotationmeasure": "faraday", "rate": "rate"}
     if len(quantities) == 1 and n_element in (1, 2):
         (quantity,) = quantities
         if quantity in single:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...evaluation.solving import SolutionFlag
 from .grid import Axis
-from .kinds import FREQUENCY_QUANTITIES
+from .kinds import FREQUENCY_QUANTITIES, TIME_QUANTITIES
 from .term_trees import Parameter
 from .terms import Interval, Term
 
@@ -59,6 +59,8 @@ def _takes(full: Term, other: Term, chain: list[Term], axes, on_all_directions) 
     if any(not one.kind.diagonal or one.elements != ("",) for one in chain[low + 1 : high]):
         return False
     if FREQUENCY_QUANTITIES & set(other.kind.quantities) and full.frequency != Interval(count=1):
+        return False
+    if TIME_QUANTITIES & set(other.kind.quantities) and full.time != Interval(count=1):
         return False
     as_long = other.kind.name not in _WITHOUT_CONVENTION
     return all(_cut(of[full.name][k], of[other.name][k], as_long) for of in axes for k in (0, 1))

@@ -16,8 +16,9 @@ from .terms import Term
 
 @dataclass(frozen=True)
 class Parameter:
-    """One real parameter of a term: node `node` is part `part` ("re", "im", "amplitude", "phase", "clock", "tec",
-    "rotation") of element `element` (index into `Term.elements`) for an antenna and a direction (None: the whole sky).
+    """One real parameter of a term: node `node` is part `part` ("re", "im", "amplitude", "phase", "clock", "rate",
+    "tec", "rotation") of element `element` (index into `Term.elements`) for an antenna and a direction (None: the whole
+    sky).
 
     `start`: its value in the unit matrix. `fixed`: keeps it for every antenna. `referred`: keeps it for the reference
     antenna.
@@ -64,12 +65,14 @@ def jones_nodes(
     fixed: bool,
     held: set[tuple[str, str]],
     modulus: NodeStub | float = 1.0,
+    middle: NodeStub | None = None,
 ) -> tuple[NodeStub, list[Parameter]]:
     """The matrix `ns.NAME(antenna[, direction])` of a term and its parameters `ns.NAME_PART(...)`; antennas that share
     their solutions have those of the first of them.
 
     `fixed`: none of them is solved for. `held`: (part, element) of those that are not for a reference antenna.
-    `modulus`: of phasors, and by which rotations are multiplied.
+    `modulus`: of phasors, and by which rotations are multiplied. `middle`: of solution intervals (MJD, seconds), for a
+    term of rates.
     """
     quals = (antenna,) if direction is None else (antenna, direction)
     parameters, nodes = [], {}
@@ -80,16 +83,16 @@ def jones_nodes(
         parameters.append(
             Parameter(node.name, term.name, part, element, antenna, direction, start, fixed, (part, name) in held)
         )
-    return ns[term.name](*quals) << _matrix(ns, term, nodes, modulus), parameters
+    return ns[term.name](*quals) << _matrix(term, nodes, modulus, middle), parameters
 
 
-def _matrix(ns: NodeScope, term: Term, nodes: dict, modulus: NodeStub | float) -> NodeDef:
+def _matrix(term: Term, nodes: dict, modulus: NodeStub | float, middle: NodeStub | None) -> NodeDef:
     if ("rotation", 0) in nodes:
         return _rotated(nodes["rotation", 0], modulus)
     if ("rotationmeasure", 0) in nodes:
         squared = rt.Sqr(rt.Divide(SPEED_OF_LIGHT_M_S, rt.Freq()))  # of the wavelength
         return _rotated(rt.Multiply(nodes["rotationmeasure", 0], squared), modulus)
-    gains = {element: _gain(nodes, e, modulus) for e, element in enumerate(term.elements)}
+    gains = {element: _gain(nodes, e, modulus, middle) for e, element in enumerate(term.elements)}
     if "" in gains:
         return rt.Matrix22(gains[""], 0.0, 0.0, gains[""])
     if "0" in gains:
@@ -104,7 +107,7 @@ def _rotated(angle: NodeDef | NodeStub, modulus: NodeStub | float) -> NodeDef:
     return rt.Matrix22(cos, rt.Negate(sin), sin, cos)
 
 
-def _gain(nodes: dict, e: int, modulus: NodeStub | float) -> NodeDef | float:
+def _gain(nodes: dict, e: int, modulus: NodeStub | float, middle: NodeStub | None) -> NodeDef | float:
     if ("re", e) in nodes:
         return rt.ToComplex(nodes["re", e], nodes["im", e])
     if ("amplitude", e) in nodes:
@@ -113,6 +116,9 @@ def _gain(nodes: dict, e: int, modulus: NodeStub | float) -> NodeDef | float:
         return rt.Polar(modulus, nodes["phase", e])
     if ("clock", e) in nodes:
         return rt.Polar(modulus, rt.Multiply(2 * math.pi, rt.Freq(), nodes["clock", e]))
+    if ("rate", e) in nodes:
+        delay = rt.Multiply(nodes["rate", e], rt.Subtract(rt.Time(), middle))
+        return rt.Polar(modulus, rt.Multiply(2 * math.pi, rt.Freq(), delay))
     if ("tec", e) in nodes:
         return rt.Polar(modulus, rt.Multiply(TEC_PHASE_HZ, rt.Divide(nodes["tec", e], rt.Freq())))
     return 1.0  # the diagonal of a leakage, the first feed of a phase between feeds

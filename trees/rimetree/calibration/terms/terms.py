@@ -1,8 +1,8 @@
 """What to solve for, as a line of text: `G: diag, 2min, 8chan`.
 
     term     = NAME ":" kind { "," option }
-    kind     = scalar | diag | full | phase | amplitude | delay | tec | rotation | faraday | crosshand | leakage
-             | parallactic
+    kind     = scalar | diag | full | phase | amplitude | delay | rate | tec | rotation | faraday | crosshand
+             | leakage | parallactic
     option   = NUMBER time-unit          one solution per so much time; none: one for the whole observation of a field
              | NUMBER "scan"             one solution per so many scans (SCAN_NUMBER)
              | NUMBER frequency-unit     one solution per so much of the band; none: one for the whole window
@@ -13,7 +13,7 @@
              | "smooth" WIDTH { ANTENNA=WIDTH }   solutions that are smooth along frequency: a Gaussian of this full
                                          width at half maximum, e.g. "smooth 2MHz CS*=4MHz"
              | "on" FIELD { FIELD }      solved for on these fields only (numbers, names or patterns): terms in turn
-             | "scalar"                  the same for both feeds (phase, amplitude, delay)
+             | "scalar"                  the same for both feeds (phase, amplitude, delay, rate)
              | "all windows"             the same in all spectral windows, which are then solved together
     time-unit      = ms | s | min | h | slot | slots
     frequency-unit = Hz | kHz | MHz | GHz | chan | chans
@@ -32,7 +32,7 @@ from fnmatch import fnmatchcase
 
 from ...arguments import check_fields, checked
 from ..errors import CalibrationError
-from .kinds import CAN_BE_SCALAR, KINDS, Kind
+from .kinds import CAN_BE_SCALAR, KINDS, TURNING, Kind
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _AMOUNT = re.compile(r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)?\s*([A-Za-z]+)")
@@ -94,7 +94,7 @@ class Term:
     @property
     def turns(self) -> bool:
         """Whether it turns phases, and does nothing besides."""
-        return self.kind.name in ("phase", "delay", "tec")
+        return self.kind.name in TURNING
 
     def shared_by(self, names: Sequence[str], antenna: str) -> str:
         """The first of some antennas that shares its solutions with one of them."""

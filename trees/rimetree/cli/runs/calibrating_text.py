@@ -28,7 +28,7 @@ def log_windows(plans, terms) -> None:
     several = {field: groups for field, groups in by_field.items() if len(groups) > 1}
     if not several:
         return
-    delays = [term for term in terms if term.kind.name in ("delay", "tec")]
+    delays = [term for term in terms if term.kind.name in ("delay", "rate", "tec")]
     term = (delays or terms)[0]
     how = f'; with the option "all windows" ("{term}, all windows") there is one for all of them'
     names = "; ".join(
