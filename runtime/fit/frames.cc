@@ -38,6 +38,9 @@ Matrix multiply(std::size_t side, const Matrix& a, const Matrix& b) {
 
 Matrix adjoint(const Matrix& m) { return {std::conj(m[0]), std::conj(m[2]), std::conj(m[1]), std::conj(m[3])}; }
 
+/// Of a local step: a number may turn by any angle, as a phase does that a delay beside it takes back in the band.
+double length(std::size_t side, const Matrix& local) { return side == 1 ? std::abs(local[0].real()) : norm(local); }
+
 /// The Hermitian part and the anti-Hermitian one.
 std::pair<Matrix, Matrix> parts(const Matrix& m) {
   const Matrix other = adjoint(m);
@@ -113,8 +116,10 @@ std::vector<double> Frames::gradient_from_local(std::vector<double> gradient) co
 
 double Frames::longest_turn(const std::vector<double>& step) const {
   double longest = 0;
-  for (const Frame& frame : frames_)
-    longest = std::max(longest, fit::norm(multiply(frame.of.side, frame.inverse, load(frame.of, step))) / frame.norm);
+  for (const Frame& frame : frames_) {
+    const Matrix local = multiply(frame.of.side, frame.inverse, load(frame.of, step));
+    longest = std::max(longest, length(frame.of.side, local) / frame.norm);
+  }
   return longest;
 }
 
@@ -138,7 +143,7 @@ std::vector<double> Frames::move(const std::vector<double>& x, const std::vector
     const std::size_t side = frame.of.side;
     Matrix local = multiply(side, frame.inverse, load(frame.of, step));
     for (Complex& element : local) element /= frame.norm;
-    if (!(fit::norm(local) <= kMostLocal)) continue;
+    if (!(length(side, local) <= kMostLocal)) continue;
     auto [stretch, anti] = parts(local);
     stretch[0] += 1;
     stretch[3] += 1;

@@ -16,9 +16,11 @@ namespace rimetree::fit {
 namespace {
 
 // Relative to the diagonal of the normal matrix. The least keeps directions that the data do not determine (the common
-// phase of all gains) where they are; the most is where a step is lost in rounding.
-constexpr double kLeastDamping = 1e-9, kMostDamping = 1e12;
-// Damping below which a step is as good as undamped for the test of convergence.
+// phase of all gains) where they are; the most is where a step is lost in rounding. Where damping alone makes steps
+// short there may be still less: a delay beside phases over a narrow band at a high frequency is told by 1e-10 of what
+// its diagonal says.
+constexpr double kLeastDamping = 1e-9, kNoDamping = 1e-13, kMostDamping = 1e12;
+// Damping with which what a step brings says whether a fit goes on for ever.
 constexpr double kSlightDamping = 1e-6;
 // Sums over observations are good to this fraction of the power of the data, residuals to its square.
 constexpr double kRounding = 1e-13;
@@ -26,10 +28,17 @@ constexpr double kRounding = 1e-13;
 constexpr double kClose = 1e-3;
 // A prediction of the decrease that is off by more than this part is bad.
 constexpr double kGoodPrediction = 0.25;
+// One that is off by less than this part says that the objective is the parabola that steps are made for: one step is
+// enough, but for damping. Decreases that become less by no more than this factor show that it holds them back.
+constexpr double kExactPrediction = 0.02, kHeldBack = 0.3;
 // A decrease of twice the prediction is that of an objective without curvature, as near a saddle: steps are stretched.
 constexpr double kStraight = 1.6, kMostStretch = 256;
 // After so many steps in a row, each within sigma_tolerance, there is no need of the digits behind.
 constexpr int kSlightSteps = 4;
+// Of data without noise rounding makes the steps that are left. They bring less than sums are good to, and not what is
+// predicted of them; after so many of them the fit is where it can get.
+constexpr double kHalf = 0.5;
+constexpr int kBlindSteps = 4;
 // Chi-square is stationary if so many steps together bring less than this part of the variance of one residual.
 constexpr std::size_t kStationarySteps = 20;
 constexpr double kStationary = 0.1;
@@ -52,7 +61,8 @@ LevenbergMarquardt::LevenbergMarquardt(const FitOptions& options, std::vector<do
       minimum_(std::move(minimum)),
       maximum_(std::move(maximum)),
       matrices_(std::move(matrices)),
-      damping_(std::max(options.damping, kLeastDamping)) {
+      damping_(std::max(options.damping, kLeastDamping)),
+      least_damping_(kLeastDamping) {
   for (std::size_t k = 0; k < x_.size(); ++k) x_[k] = std::clamp(x_[k], minimum_[k], maximum_[k]);
   trial_ = x_;
 }
@@ -90,13 +100,21 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
   const bool complete = at_trial.equations >= current_.equations;
   const double noise = rounding();
   if (close_ && finite && complete) learn(at_trial, decrease);
+  if (std::abs(decrease) > noise)
+    blind_ = 0;
+  else if (predicted_ <= noise && std::abs(decrease - predicted_) > kHalf * predicted_)
+    ++blind_;
   if (finite && complete && decrease >= 1e-4 * predicted_ - noise) {
     const double gain = predicted_ > noise ? decrease / predicted_ : 1;
+    const bool exact = close_ && stretch_ == 1 && predicted_ > noise && std::abs(gain - 1) < kExactPrediction;
+    if (exact && damping_ <= least_damping_ && decrease > kHeldBack * last_decrease_)
+      least_damping_ = std::max(least_damping_ / 100, kNoDamping);
+    last_decrease_ = decrease;
     x_ = trial_;
     objectives_.push_back(current_.objective);
     current_ = std::move(at_trial);
     growth_ = 2;
-    if (gain > 0.75) damping_ = std::max(damping_ / 10, kLeastDamping);
+    if (gain > 0.75) damping_ = std::max(damping_ / (exact ? 1000 : 10), least_damping_);
     if (gain < 0.25) damping_ *= 4;
     stretch_ = close_ && gain > kStraight ? std::min(2 * stretch_, kMostStretch) : 1;
   } else if (stretch_ > 1) {
@@ -169,7 +187,7 @@ void LevenbergMarquardt::propose() {
   } else if (iterations_ >= options_.iterations) {
     corrected_ = false;
     prepare_solver();
-    missing_step_ = solver_.step(kLeastDamping, current_.gradient);
+    missing_step_ = solver_.step(least_damping_, current_.gradient);
     finish(FitStatus::exhausted);
   }
   solver_.release();
@@ -198,8 +216,8 @@ void LevenbergMarquardt::propose() {
 // A small step may be so because it is damped: convergence is judged by the step without damping.
 bool LevenbergMarquardt::step_converged(const std::vector<double>& step) {
   if (!converged(model_change(step))) return false;
-  if (damping_ <= kSlightDamping) return true;
-  const std::vector<double> full = solver_.step(kLeastDamping, current_.gradient);
+  if (damping_ <= least_damping_) return true;
+  const std::vector<double> full = solver_.step(least_damping_, current_.gradient);
   return !full.empty() && converged(model_change(full));
 }
 
@@ -216,7 +234,7 @@ double LevenbergMarquardt::variance() const {
 
 bool LevenbergMarquardt::converged(double model_change) {
   const double floor = 1e-24 * current_.data_power;  // what rounding leaves of a perfect fit, and some more
-  if (model_change <= floor) return true;
+  if (model_change <= floor || (blind_ >= kBlindSteps && model_change <= rounding())) return true;
   // The sum of w |error of the model|^2 is that of one residual for each unknown.
   const double error = variance() * static_cast<double>(std::max<std::size_t>(1, current_.n));
   slight_ = model_change <= options_.sigma_tolerance * options_.sigma_tolerance * error ? slight_ + 1 : 0;

@@ -77,10 +77,12 @@ class LevenbergMarquardt {
   NormalSolver solver_;
   Frames frames_;  // at x_, once close
   MissingCurvature missing_;
-  double damping_, growth_ = 2, stretch_ = 1;
+  double damping_, least_damping_, growth_ = 2, stretch_ = 1;
+  double last_decrease_ = 0;                              // of the objective, by the last step that was taken
   double predicted_ = 0;                                  // decrease of the objective, by what the step was made from
   double predicted_gauss_ = 0, predicted_corrected_ = 0;  // ... without and with the missing curvature
   int iterations_ = 0, slight_ = 0;                       // slight_: steps in a row that no error would let one see
+  int blind_ = 0;                                         // steps of which rounding hides what they bring
   bool started_ = false, close_ = false, corrected_ = false;
   FitStatus status_ = FitStatus::running;
 };

@@ -30,7 +30,7 @@ from planted_columns import predicted_by_psv, write_column
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
-from rimetree.calibration.searches.fringe import phase_rate
+from rimetree.calibration.terms.kinds import phase_per_unit
 
 _ANTENNAS, _CHANNELS, _SIGNAL_TO_NOISE = 7, 8, 17.0
 _STARTS, _SWEEPS, _AT_A_TIME = 300, 60, 50
@@ -66,7 +66,7 @@ def _calibrated(kind: str, slots: int, seed: int) -> tuple[_Cases, list[int], fl
         rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE_RAD, bands=band, **time_s)
         (tile,) = rt.ms.tiles(path, [], time_slots=10000)
         frequency_hz = tile["frequency_hz"]
-        rate = np.ones(_CHANNELS) if quantity is None else phase_rate(quantity, frequency_hz)
+        rate = np.ones(_CHANNELS) if quantity is None else phase_per_unit(quantity, frequency_hz)
         planted = rng.uniform(-most, most, (slots, _ANTENNAS, 1 if kind == "tec" else 2)) * np.ones(2)
         planted[:, 0] = 0.0
         phasors = np.exp(1j * planted[:, :, None] * rate[:, None])  # [slot, antenna, channel, feed]

@@ -30,7 +30,7 @@ from planted_columns import predicted_by_psv, write_column
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
-from rimetree.calibration.searches.fringe import phase_rate
+from rimetree.calibration.terms.kinds import phase_per_unit
 
 _SLOW_S = 8.0
 #: Of each kind of planted term: what it is by the name of its rate, how large, and whether feeds differ.
@@ -141,7 +141,7 @@ CASES = {
 def _turned(kind: str, count: int, frequency_hz, most: float | None, rng) -> np.ndarray:
     """[antenna, channel, feed] of a patch."""
     quantity, usual, apart = _KINDS[kind]
-    rate = np.ones(len(frequency_hz)) if quantity is None else phase_rate(quantity, frequency_hz)
+    rate = np.ones(len(frequency_hz)) if quantity is None else phase_per_unit(quantity, frequency_hz)
     size = rng.uniform(0.7, 1.3, (count, 1, 2)) if kind == "diag" else 1.0
     most = usual if most is None else most
     phase = rng.uniform(-most, most, (count, 1, 2 if apart else 1)) * rate[:, None]

@@ -112,13 +112,19 @@ TEST(Frames, NoStepTakesAMatrixToASingularOne) {
   EXPECT_NEAR(std::abs(determinant(moved) / determinant(x)), 0.25 * (1 - 0.75 * 0.2), 1e-13);
 }
 
+TEST(Frames, NumbersTurnByAnyAngle) {
+  const Vector moved = Frames({{1, {0, 1}}}, {1, 0}).move({1, 0}, {0.5, 10});
+  EXPECT_NEAR(moved[0], 1.5 * std::cos(10), 1e-15);
+  EXPECT_NEAR(moved[1], 1.5 * std::sin(10), 1e-15);
+}
+
 TEST(Frames, WhatHasNoDirectionMovesStraight) {
   const Vector singular{1, 0, 2, 0, 2, 0, 4, 0}, zero{0, 0}, step = random_vector(8, 7);
   const Vector moved = Frames({kMatrices[0]}, singular).move(singular, step);
   for (std::size_t k = 0; k < 8; ++k) EXPECT_EQ(moved[k], singular[k] + step[k]);
   EXPECT_EQ(Frames({{1, {0, 1}}}, zero).move(zero, {0.5, -1}), (Vector{0.5, -1}));
-  const Vector one{1, 0}, far{1, 10};  // a turn by ten radians is no turn
-  EXPECT_EQ(Frames({{1, {0, 1}}}, one).move(one, far), (Vector{2, 10}));
+  const Vector one{1, 0}, far{4, 10};
+  EXPECT_EQ(Frames({{1, {0, 1}}}, one).move(one, far), (Vector{5, 10}));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ def _term(kind="diag", elements=("0", "1"), quantities=("amplitude", "phase"), n
         "amplitude": (1.0, 0.2),
         "phase": (0.0, 1.0),
         "clock": (0.0, 2e-9),
+        "rate": (0.0, 2e-12),
         "tec": (0.0, 0.1),
         "rotation": (0, 0.5),
     }

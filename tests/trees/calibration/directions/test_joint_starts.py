@@ -11,7 +11,7 @@ from rimetree.calibration.directions import joint_search, joint_starts
 from rimetree.calibration.directions.goodness import is_exact
 from rimetree.calibration.directions.joint_fit import DirectionSums, JointFit, Unknowns
 from rimetree.calibration.directions.joint_turns import determined, short_basis
-from rimetree.calibration.searches.fringe import phase_rate
+from rimetree.calibration.terms.kinds import phase_per_unit
 
 N = 7
 FLUXES_JY, SKY = patch_sky(4)
@@ -44,7 +44,7 @@ def calibrated(solved):
             "no tec": (0.0, "tec"),
             "delay": (20e-9, "clock"),
         }[kind]
-        planted = {patch: rng.uniform(-most, most, (N, 1)) * phase_rate(quantity, frequency) for patch in FLUXES_JY}
+        planted = {patch: rng.uniform(-most, most, (N, 1)) * phase_per_unit(quantity, frequency) for patch in FLUXES_JY}
 
         def jones(antenna):
             gain = np.ones(2) if gains is None else gains[antenna]  # [feed] or [channel, feed]

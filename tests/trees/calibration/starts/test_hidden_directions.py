@@ -5,7 +5,7 @@ import pytest
 from patch_sky import patch_sky
 
 import rimetree as rt
-from rimetree.calibration.searches.fringe import phase_rate
+from rimetree.calibration.terms.kinds import phase_per_unit
 
 N, N_TIME, N_CHANNEL, NOISE_JY = 7, 12, 8, 5.0
 BAND = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
@@ -21,7 +21,7 @@ def calibrated(solved):
     def run(kind, sigma, there, seed=0, scale=1.0, whole=""):
         fluxes, sky = patch_sky(3, {"p1": sigma * NOISE_JY / np.sqrt(N_DATA)})
         rng, frequency = np.random.default_rng(seed), np.array(BAND.frequency_hz)
-        most = {"tec": 0.1 * phase_rate("tec", frequency), "delay": 20e-9 * phase_rate("clock", frequency)}
+        most = {"tec": 0.1 * phase_per_unit("tec", frequency), "delay": 20e-9 * phase_per_unit("clock", frequency)}
         turned = {one: rng.uniform(-1, 1, (N, 1)) * most.get(kind, np.full(N_CHANNEL, np.pi)) for one in fluxes}
 
         def of_patch(antenna, patch):

@@ -19,6 +19,7 @@ from ..errors import CalibrationError
 from ..solutions.solutions import Solutions
 from ..solutions.term_solutions import INTERPOLATIONS
 from ..terms.grid import Axis, Chunk, channels_of_windows, chunks_of
+from ..terms.kinds import TIME_QUANTITIES
 from ..terms.terms import Term
 from .averaged_like import BaselineAveraging
 from .single_channels import single_channels, warn_of_single_channels
@@ -202,8 +203,21 @@ def plan_groups(
             _warn_of_loss(opened, group, first, whole)
     require_slots(opened, [plan.group for plan in plans], options.selection)
     warn_of_single_channels(single)
+    _require_slots_of_rates(plans, terms)
     _require_same_windows(plans)
     return plans
+
+
+def _require_slots_of_rates(plans: Sequence[GroupPlan], terms: Sequence[Term]) -> None:
+    """Refuses terms that are told by how phases go in time, where each of their intervals has one time slot."""
+    chunks = [chunk for plan in plans for chunk in plan.chunks]
+    for term in terms if chunks else ():
+        counts = [np.histogram(one.slot_s, one.times[term.name].edges)[0].max() for one in chunks]
+        if TIME_QUANTITIES & set(term.kind.quantities) and max(counts) < 2:
+            raise CalibrationError(
+                f'term "{term}": its intervals have one time slot each, within which no {term.kind.name} is seen; '
+                "give it longer intervals"
+            )
 
 
 def _slots_of_chunk(group: MsGroup, terms: Sequence[Term], options: CalibrationOptions) -> int:

@@ -8,6 +8,7 @@ grid, the highest is climbed to the top.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from .interval_search import IntervalSearch
 
 _STEP_RAD = math.pi / 2  # between places of the grid, at the ends of what phases are in common
 _MOST_PLACES = 2048  # of a rate or a delay, to either side
+_SAME_RAD = 0.5  # in which channels may differ by a rate
 _AT_A_TIME = 1 << 22  # numbers
 _MOST_NUMBERS = 1 << 26  # of an interval's matrices: more are not looked at, and rates begin at 0
 _NEWTON = 6
@@ -105,11 +107,13 @@ def _numbered(labels: NDArray[np.intp]) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The cells [time, channel] of an interval. `delay`, `rate` [time, channel]: phases per unit, relative to a place
-    within; `of_time`, `of_channel`: the blocks that they are in, along either axis."""
+    """The cells [time, channel] of an interval, block after block. `since_s`, `frequency_hz`: of times and channels;
+    `order`: which of all they are; `of_time`, `of_channel`: the blocks that they are in, along either axis, ascending.
+    """
 
-    delay: NDArray[np.float64]
-    rate: NDArray[np.float64]
+    since_s: NDArray[np.float64]
+    frequency_hz: NDArray[np.float64]
+    order: tuple[NDArray[np.intp], NDArray[np.intp]]
     of_time: NDArray[np.intp]
     of_channel: NDArray[np.intp]
 
@@ -117,30 +121,38 @@ class _Cells:
     def of(cls, since_s, frequency_hz, time_labels, channel_labels) -> _Cells:
         """Of times since the middle of the interval; `time_labels`, `channel_labels` [label, ...]: those with the same
         are in a block."""
-        delay = np.broadcast_to(phase_per_unit("clock", frequency_hz), (len(since_s), len(frequency_hz)))
-        rate = phase_per_unit("rate", frequency_hz, since_s[:, None])
-        return cls(delay, rate, _numbered(time_labels), _numbered(channel_labels))
+        labels = _numbered(time_labels), _numbered(channel_labels)
+        order = tuple(np.argsort(own, kind="stable") for own in labels)
+        of_time, of_channel = (own[at] for own, at in zip(labels, order, strict=True))
+        return cls(since_s[order[0]], frequency_hz[order[1]], order, of_time, of_channel)
+
+    @functools.cached_property
+    def slopes(self) -> NDArray[np.float64]:
+        """[delay or rate, time, channel]: phases per unit."""
+        rate = phase_per_unit("rate", self.frequency_hz, self.since_s[:, None])
+        return np.stack([np.broadcast_to(phase_per_unit("clock", self.frequency_hz), rate.shape), rate])
 
     def rates(self, matrix: NDArray[np.complex128], reference: int) -> NDArray[np.float64]:
         """[antenna] of matrices [time, channel, antenna, antenna]."""
-        n = matrix.shape[-1]
+        n, (_, *shape) = matrix.shape[-1], self.slopes.shape
         place = self._of_blocks()
         there = place >= 0
-        flat = np.where(there[..., None, None], matrix.reshape(-1, n, n)[place], 0)
-        slopes = np.stack([self.delay.ravel()[place], self.rate.ravel()[place]]) * there
+        flat = np.where(there[..., None, None], matrix[np.ix_(*self.order)].reshape(-1, n, n)[place], 0)
+        slopes = self.slopes.reshape(2, -1)[:, place] * there
 
         def find(spectra: NDArray[np.complex128], _, *, any_phase: bool) -> NDArray[np.float64]:
-            whole = np.zeros((len(spectra), self.delay.size), complex)
+            whole = np.zeros((len(spectra), math.prod(shape)), complex)
             whole[:, place[there]] = spectra[:, there]
-            return np.array([self._best(one.reshape(self.delay.shape)) for one in whole])
+            return np.array([self._best(one.reshape(shape)) for one in whole])
 
         found = fringe_fit(flat, slopes, reference, any_phase=True, find_x=find, origins=_ORIGINS)
         return found[:, 1]
 
     def significant_rate(self, value: NDArray[np.complex128], noise: float) -> float:
         """Of values [time, channel] to which noise adds so much power; 0 where they are no more than that."""
+        value = value[np.ix_(*self.order)]
         best = self._best(value)
-        turned = value * np.exp(-1j * (best[0] * self.delay + best[1] * self.rate))
+        turned = value * np.exp(-1j * np.tensordot(best, self.slopes, 1))
         return float(best[1]) if (np.abs(self._sums(turned)) ** 2).sum() > SIGNAL * noise else 0.0
 
     def _of_blocks(self) -> NDArray[np.intp]:
@@ -155,79 +167,91 @@ class _Cells:
 
     def _best(self, value: NDArray[np.complex128]) -> NDArray[np.float64]:
         """(delay, rate) for which `value` [time, channel] is best in phase within the blocks."""
-        used = np.abs(value) > 0
-        if used.any(axis=1).sum() < 2:
+        if (np.abs(value) > 0).any(axis=1).sum() < 2:
             return np.zeros(2)
-        rates, delays = self._rate_places(used), self._delay_places(used)
         most, best = 0.0, np.zeros(2)
-        for some, turned in self._at_rates(value, rates):
-            height = self._at_delays(turned, delays)  # [rate, delay]
+        rates, delays = self._rates, self._delays
+        at_a_time = max(1, _AT_A_TIME // (len(self._time_edges) * value.shape[1]))
+        for first in range(0, len(rates), at_a_time):
+            some = slice(first, first + at_a_time)
+            height = self._at_delays(self._at_rates(value, some), delays)  # [rate, delay]
             at = np.unravel_index(np.argmax(height), height.shape)
             if height[at] > most * (1 + 1e-9):
                 most, best = height[at], np.array([delays[at[1]], rates[some][at[0]]])
         return self._climbed(value, best)
 
-    def _rate_places(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
-        times, middle = used.any(axis=1), 0.5 * (self.delay.min() + self.delay.max())
-        since = self.rate[:, 0] / self.delay[:, 0]
-        span, gap = 0.0, math.inf
-        for label in np.unique(self.of_time[times]):
-            own = np.sort(since[times & (self.of_time == label)])
-            steps = np.diff(own)
-            span = max(span, middle * (own[-1] - own[0]))
-            gap = min([gap, *(middle * steps[steps > 0])])
-        widest = max(np.ptp(self.delay[0, self.of_channel == label]) for label in np.unique(self.of_channel))
-        span += widest * np.abs(since[times]).max()
-        if not math.isfinite(gap):  # delays that change from block to block
-            steps = np.diff(np.unique(self.delay[0]))
-            gap = (steps.min() if len(steps) else math.inf) * np.abs(since[times]).max()
-        return _places(span, gap)
+    @functools.cached_property
+    def _time_edges(self) -> NDArray[np.intp]:
+        """[block] the first time of each."""
+        return np.flatnonzero(np.diff(self.of_time, prepend=-1))
 
-    def _delay_places(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
-        span, gap = 0.0, math.inf
-        for label in np.unique(self.of_channel):
-            own = np.sort(self.delay[0, used.any(axis=0) & (self.of_channel == label)])
-            steps = np.diff(own)
-            span = max(span, own[-1] - own[0]) if len(own) else span
-            gap = min([gap, *steps[steps > 0]])
-        return _places(span, gap)
+    @functools.cached_property
+    def _channel_edges(self) -> NDArray[np.intp]:
+        return np.flatnonzero(np.diff(self.of_channel, prepend=-1))
 
-    def _at_rates(self, value: NDArray[np.complex128], rates: NDArray[np.float64]):
-        """(which rates, sums over the times of each block [rate, block, channel])."""
-        order = np.argsort(self.of_time, kind="stable")
-        first = np.flatnonzero(np.diff(self.of_time[order], prepend=-1))
-        own, h = value[order], self.rate[order]
-        turned = own * np.exp(-1j * rates[0] * h)
-        step = np.exp(-1j * (rates[1] - rates[0]) * h) if len(rates) > 1 else None
-        at_a_time = max(1, _AT_A_TIME // (len(first) * value.shape[1]))
-        for begin in range(0, len(rates), at_a_time):
-            some = slice(begin, min(begin + at_a_time, len(rates)))
-            found = np.empty((some.stop - begin, len(first), value.shape[1]), complex)
-            for k in range(len(found)):
-                found[k] = np.add.reduceat(turned, first, axis=0)
-                if step is not None:
-                    turned *= step
-            yield some, found
+    @functools.cached_property
+    def _rates(self) -> NDArray[np.float64]:
+        """Places of rates."""
+        delay, longest = self.slopes[0, 0], np.abs(self.since_s).max()
+        middle, widest = 0.5 * (delay.min() + delay.max()), _longest(np.split(delay, self._channel_edges[1:]))
+        times = np.split(self.since_s, self._time_edges[1:])
+        gap = middle * _usual_step(times)
+        if not math.isfinite(gap):  # of delays that change from block to block
+            gap = longest * _usual_step(np.split(delay, self._channel_edges[1:]))
+        return _places(middle * _longest(times) + widest * longest, gap)
+
+    @functools.cached_property
+    def _delays(self) -> NDArray[np.float64]:
+        """Places of delays."""
+        blocks = np.split(self.slopes[0, 0], self._channel_edges[1:])
+        return _places(_longest(blocks), _usual_step(blocks))
+
+    @functools.cached_property
+    def _bands(self) -> list[NDArray[np.intp]]:
+        """Channels so near to each other that a rate does the same to them."""
+        order = np.argsort(self.frequency_hz, kind="stable")
+        turned = np.abs(self._rates).max() * np.abs(self.since_s).max() * 2 * math.pi * self.frequency_hz[order]
+        number = np.floor((turned - turned[0]) / _SAME_RAD).astype(int)
+        return np.split(order, 1 + np.flatnonzero(np.diff(number)))
+
+    def _turns(self, some: slice, band: NDArray[np.intp]) -> NDArray[np.complex128]:
+        """[rate, time] by which rates turn back what is in a band."""
+        return np.exp(-1j * np.outer(self._rates[some], self.slopes[1][:, band].mean(axis=1)))
+
+    @functools.cached_property
+    def _every_turn(self) -> list[NDArray[np.complex128]] | None:
+        """`_turns` of all rates and each band, where that is not too much."""
+        if len(self._bands) * len(self._rates) * len(self.since_s) > _AT_A_TIME:
+            return None
+        return [self._turns(slice(None), band) for band in self._bands]
+
+    def _at_rates(self, value: NDArray[np.complex128], some: slice) -> NDArray[np.complex128]:
+        """[rate, block, channel] sums over the times of each block."""
+        found = np.empty((len(self._rates[some]), len(self._time_edges), value.shape[1]), complex)
+        ends = [*self._time_edges[1:], len(value)]
+        for k, band in enumerate(self._bands):
+            turns = self._turns(some, band) if self._every_turn is None else self._every_turn[k][some]
+            for block, (first, end) in enumerate(zip(self._time_edges, ends, strict=True)):
+                found[:, block, band] = turns[:, first:end] @ value[first:end, band]
+        return found
 
     def _at_delays(self, turned: NDArray[np.complex128], delays: NDArray[np.float64]) -> NDArray[np.float64]:
         """[rate, delay] of [rate, block, channel]."""
         height = np.zeros((len(turned), len(delays)))
         half = len(delays) // 2
-        for label in np.unique(self.of_channel):
-            own = self.of_channel == label
-            columns = turned[..., own].reshape(-1, own.sum())
-            if half == 0 or own.sum() == 1:
+        for own in np.split(np.arange(turned.shape[2]), self._channel_edges[1:]):
+            columns = turned[..., own].reshape(-1, len(own))
+            if half == 0 or len(own) == 1:
                 height += np.abs(columns.sum(axis=1)).reshape(len(turned), -1).sum(axis=1)[:, None]
                 continue
-            h = self.delay[0, own]
+            h = self.slopes[0, 0, own]
             found = magnitudes_on_grid(columns.T, h - 0.5 * (h.min() + h.max()), delays[half + 1], half)
             height += found.T.reshape(len(turned), -1, len(delays)).sum(axis=1)
         return height
 
     def _climbed(self, value: NDArray[np.complex128], x: NDArray[np.float64]) -> NDArray[np.float64]:
         """The top next to a place, by Newton's steps as long as these lead up."""
-        slopes = np.stack([self.delay, self.rate])
-        slopes = slopes - np.stack([self._means(np.abs(value), one) for one in slopes])
+        slopes = self.slopes - np.stack([self._means(np.abs(value), one) for one in self.slopes])
         scale = np.abs(slopes).max(axis=(1, 2))
         scale = np.where(scale > 0, scale, 1.0)
         slopes = slopes / scale[:, None, None]
@@ -257,9 +281,9 @@ class _Cells:
 
     def _sums(self, values: NDArray) -> NDArray:
         """[block of times, block of channels] of [time, channel]."""
-        total = np.zeros((self.of_time.max() + 1, self.of_channel.max() + 1), values.dtype)
-        np.add.at(total, (self.of_time[:, None], self.of_channel), values)
-        return total
+        if len(self._time_edges) * len(self._channel_edges) == 1:
+            return values.sum(keepdims=True)
+        return np.add.reduceat(np.add.reduceat(values, self._channel_edges, axis=1), self._time_edges, axis=0)
 
     def _to_cells(self, values: NDArray) -> NDArray:
         return values[self.of_time[:, None], self.of_channel]
@@ -268,6 +292,16 @@ class _Cells:
         """[time, channel]: of the block that each cell is in."""
         total = self._sums(weight)
         return self._to_cells(self._sums(weight * values) / np.where(total > 0, total, 1.0))
+
+
+def _longest(blocks: Sequence[NDArray[np.float64]]) -> float:
+    return max(float(np.ptp(own)) for own in blocks)
+
+
+def _usual_step(blocks: Sequence[NDArray[np.float64]]) -> float:
+    """From a value to the next; infinite where there are none."""
+    steps = np.concatenate([np.diff(np.unique(own)) for own in blocks])
+    return float(np.median(steps)) if len(steps) else math.inf
 
 
 def _places(span: float, gap: float) -> NDArray[np.float64]:

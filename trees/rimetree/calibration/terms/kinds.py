@@ -87,9 +87,9 @@ def jones_of(
             gain = gain * value
         elif quantity == "phase":
             gain = gain * np.exp(1j * value)
-        elif quantity in ("clock", "tec"):
+        elif quantity in ("clock", "rate", "tec"):
             gain = gain * np.exp(1j * phase_per_unit(quantity, frequency) * value)
-        elif quantity != "rate":
+        else:
             raise CalibrationError(f"there is no matrix for solutions of type {quantity!r}")
     return _matrix(gain, elements)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..options.applied_terms import of_terms
 from ..options.beams import antennas_of
 from ..options.centre import centre_option
 from ..options.data_selection import chosen_rows, rows_options
@@ -36,6 +37,12 @@ from ..runs.weights import check_weights, weight_notes, weights_option, write_we
     type=NAMES,
     metavar="FIELD",
     help="Use the solutions of these fields of the set only, of terms that have any there.",
+)
+@click.option(
+    "--terms",
+    type=NAMES,
+    metavar="NAMES",
+    help="Use these terms of the solutions only: names or patterns, e.g. K,G*; !R leaves out.",
 )
 @click.option("--data-column", default="DATA", show_default=True, help="Column to read.")
 @solutions_options
@@ -90,6 +97,7 @@ def command(
     memory,
     time_slots,
     from_field,
+    terms,
     dry_run,
     report,
     wait,
@@ -148,6 +156,8 @@ def command(
     if from_field is not None:
         fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
         files = of_fields(files, fields)
+    if terms is not None:
+        files = of_terms(files, terms)
     if weights:
         weight_notes(ms, files, rows, direction).check(again)
     resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}

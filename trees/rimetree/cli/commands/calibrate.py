@@ -78,7 +78,7 @@ def command(ms, terms, out, **given):
 
     \b
     A term is NAME: KIND, then options: how much one solution covers, and whether each patch has its own:
-      scalar diag full phase amplitude delay tec rotation faraday crosshand leakage parallactic
+      scalar diag full phase amplitude delay rate tec rotation faraday crosshand leakage parallactic
       2min 10s 3slots 1scan   8chan 1.5MHz   "per patch"   "per source"   scalar   "all windows"
       "per patch A* B"  only these patches      "on 3C286"  only on this field (with --in-turn)
       "common CS*"  these antennas share one    "smooth 2MHz CS*=4MHz"  smoothed along frequency

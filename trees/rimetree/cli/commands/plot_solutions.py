@@ -27,7 +27,7 @@ from ..output import log
 @click.option("--direction", multiple=True, metavar="NAME", help="Only this patch or source; may be repeated.")
 @click.option("--reference", metavar="ANTENNA", help="Show phases relative to this antenna.")
 def command(solutions, output, against, term, antenna, direction, reference):
-    """Plot the solutions of an H5parm file: amplitude and phase (or delay, TEC, rotation) of each antenna.
+    """Plot the solutions of an H5parm file: amplitude and phase (or delay, rate, TEC, rotation) of each antenna.
 
     Each page shows one quantity of up to 16 antennas, against time (with a line for each frequency) or frequency; or of
     all antennas side by side, as of terms with one solution each. Error bars are one standard deviation; what is

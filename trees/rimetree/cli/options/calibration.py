@@ -32,7 +32,7 @@ def solver_options(function):
             type=Number(min=0, min_open=True),
             metavar="SIGMA",
             help="Flag solutions that stand out by more than so many standard deviations (by the median of magnitudes) "
-            "from the median of their antenna: amplitudes, delays, TEC, rotations.",
+            "from the median of their antenna: amplitudes, delays, rates, TEC, rotations.",
         ),
         click.option(
             "--flag-data",

@@ -1,0 +1,21 @@
+"""Terms of solutions that are chosen by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import Failed
+
+
+def of_terms(files: Sequence, names: Sequence[str]) -> list:
+    """Of solution sets of some files the terms of these names or patterns, as of `--terms`; raises where one of them
+    fits no term, or none is left."""
+    from rimetree.calibration.terms.terms import is_among
+
+    there = list(dict.fromkeys(term.name for sets in files for one in sets for term in one.terms))
+    lost = [name for name in names if not any(is_among(one, [name.removeprefix("!")]) for one in there)]
+    chosen = [one for one in there if is_among(one, names)]
+    if lost or not chosen:
+        what = f"there is no term {', '.join(lost)}" if lost else "no term is left"
+        raise Failed(f"--terms {','.join(names)}: {what}; the solutions have {', '.join(there)}")
+    return [[one.only(chosen) for one in sets] for sets in files]
