@@ -20,7 +20,7 @@ namespace {
 // short there may be still less: a delay beside phases over a narrow band at a high frequency is told by 1e-10 of what
 // its diagonal says.
 constexpr double kLeastDamping = 1e-9, kNoDamping = 1e-13, kMostDamping = 1e12;
-// Damping with which what a step brings says whether a fit goes on for ever.
+// Damping below which a step is as good as undamped for the test of convergence, where it is not known to be held back.
 constexpr double kSlightDamping = 1e-6;
 // Sums over observations are good to this fraction of the power of the data, residuals to its square.
 constexpr double kRounding = 1e-13;
@@ -114,7 +114,7 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
     objectives_.push_back(current_.objective);
     current_ = std::move(at_trial);
     growth_ = 2;
-    if (gain > 0.75) damping_ = std::max(damping_ / (exact ? 1000 : 10), least_damping_);
+    if (gain > 0.75) damping_ = exact ? least_damping_ : std::max(damping_ / 10, least_damping_);
     if (gain < 0.25) damping_ *= 4;
     stretch_ = close_ && gain > kStraight ? std::min(2 * stretch_, kMostStretch) : 1;
   } else if (stretch_ > 1) {
@@ -216,7 +216,8 @@ void LevenbergMarquardt::propose() {
 // A small step may be so because it is damped: convergence is judged by the step without damping.
 bool LevenbergMarquardt::step_converged(const std::vector<double>& step) {
   if (!converged(model_change(step))) return false;
-  if (damping_ <= least_damping_) return true;
+  const bool is_held_back = least_damping_ < kLeastDamping;
+  if (damping_ <= (is_held_back ? least_damping_ : kSlightDamping)) return true;
   const std::vector<double> full = solver_.step(least_damping_, current_.gradient);
   return !full.empty() && converged(model_change(full));
 }

@@ -87,11 +87,17 @@ def calibrate(
         solutions = run.solutions()
         write_h5parm(out, solutions)
         standing_out = summed(window.standing_out for window in run.windows)
+        faint = summed(window.faint for window in run.windows)
         progress.all_solved() if keep_progress else progress.remove()
     groups = list({(g.field_id, g.data_desc_ids): g for g in (plan.group for plan in plans)}.values())
     averaging = [plan.averaging_json() for plan in plans if plan.averaging is not None]
     good = good_fractions(run.windows)
-    more = {"directions": directions, "standing_out": standing_out, "without_signal": without_signal(run.windows)}
+    more = {
+        "directions": directions,
+        "standing_out": standing_out,
+        "faint": faint,
+        "without_signal": without_signal(run.windows),
+    }
     return CalibrationReport(path, groups, run.reports, solutions, good, averaging, redundant, **more)
 
 
@@ -234,6 +240,7 @@ def _task(opened: OpenSet, models: Models, terms: Sequence[Term], options: Calib
         "outliers of solutions": options.flag_solutions,
         "noise": options.noise_per,
         "least fraction of data": options.min_fraction,
+        "least signal over noise": options.min_snr,
         "reference antenna": options.reference,
         "phase centre": None if options.phase_centre_rad is None else list(options.phase_centre_rad),
         "smearing": options.smearing,

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..evaluation.solving import SolutionFlag
 from .data.links import Links
+from .solutions.faint_solutions import without_faint
 from .solutions.small_gains import with_errors_of_small_gains
 from .solutions.term_solutions import TermSolutions
 from .starts.fewer_directions import BestFit
@@ -174,6 +175,8 @@ class Collected:
         self._parts: list[tuple[Axis, TermSolutions]] = []
         self._convention = ""
         self._fields: list[np.ndarray] = []
+        #: How many were flagged for want of signal.
+        self.faint = 0
 
     @property
     def name(self) -> str:
@@ -189,9 +192,11 @@ class Collected:
         convention: str,
         field_id: int,
         variance: float,
+        min_snr: float = 0.0,
     ) -> TermSolutions:
         """The solutions of a field's chunk, as `chunk_arrays` keeps them; by which convention, if by any; `variance`:
-        by which weights differ from 1/sigma^2, and squares of errors with them. Returns them as they are kept."""
+        by which weights differ from 1/sigma^2, and squares of errors with them; `min_snr`: those with less signal over
+        noise are flagged. Returns them as they are kept."""
         self._convention = convention or self._convention
         axis = chunk.times[self._term.name]
         self._fields.append(np.full(len(axis.centre), field_id))
@@ -205,8 +210,12 @@ class Collected:
             d = self._axes["directions"].index(key[1] or "")
             place = (slice(None), slice(None), a, d)
             self._fill(part, [own[k] for k in at], {key: array[at] for key, array in found.items()}, place)
-        self._parts.append((axis, with_errors_of_small_gains(part, variance)))
-        return self._parts[-1][1]
+        kept = with_errors_of_small_gains(part, variance)
+        if min_snr > 0:
+            kept, every = without_faint(kept, min_snr, variance), kept
+            self.faint += int((kept.flag & ~every.flag).sum())
+        self._parts.append((axis, kept))
+        return kept
 
     def _fill(self, part, parameters, found, at) -> None:
         value, sigma, flag = found["value"], found["sigma"], found["flag"]

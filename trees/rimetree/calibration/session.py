@@ -127,6 +127,11 @@ class Session:
         """Whether errors of solutions say how large residuals are, whatever weights are."""
         return self._options.solver.errors_from_residuals
 
+    @property
+    def min_snr(self) -> float:
+        """Solutions with less signal over noise are flagged."""
+        return self._options.min_snr
+
     def release(self) -> None:
         """Lets go of data and results, after the last chunk."""
         self._forest = self._looked = None

@@ -17,7 +17,7 @@ from .plan.planning import CalibrationOptions, GroupPlan, plan_groups
 from .solutions.parallactic import is_known, parallactic_solutions
 from .solutions.solutions import Solutions
 from .terms.kinds import KINDS
-from .terms.terms import Term, is_among
+from .terms.terms import Term, has_amplitude, is_among
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +47,11 @@ def plan_stages(
     (`CalibrationOptions.in_turn`) each is one, in the order in which they are given, on its own fields where it has
     some. `summary`: what `ms.inspect` said, if it was asked already.
     """
+    if options.min_snr > 0 and not has_amplitude(terms):
+        raise CalibrationError(
+            "min_snr wants a term with amplitudes, e.g. gains: errors of phases alone follow from the model, whether "
+            "it is in the data or not"
+        )
     stages = _stages(path, terms, options, summary or inspect(path, scan_cells=False))
     return _averaged(path, stages, terms, options, sky) if options.average_loss > 0 else stages
 

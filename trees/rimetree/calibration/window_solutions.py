@@ -59,6 +59,11 @@ class WindowSolutions:
         return self._session.plan.group.feed
 
     @property
+    def faint(self) -> dict[str, int]:
+        """{term: how many solutions are flagged for want of signal}."""
+        return {collected.name: collected.faint for collected in self._collected}
+
+    @property
     def data_desc_ids(self) -> tuple[int, ...]:
         return self._session.plan.group.data_desc_ids
 
@@ -74,6 +79,7 @@ class WindowSolutions:
                 convention=_convention(session, collected.name, report),
                 field_id=report.field_id,
                 variance=noise**2 if noise > 0 else 1.0,
+                min_snr=session.min_snr if noise > 0 else 0.0,
             )
             if noise > 0:  # else nobody knows how large errors are
                 self.gains[collected.name].add(kept, noise**2)

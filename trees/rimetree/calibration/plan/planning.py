@@ -42,11 +42,12 @@ class CalibrationOptions:
     name begin at. `flag_solutions`: flag those that stand out by so many standard deviations (0: none). `flag_data`:
     the same of visibilities, which are left out of the solve. `noise_per`: "baseline" or "channel": weights follow the
     noise that the residuals of each show ("": they are believed). `min_fraction`: flag solutions of less than this
-    fraction of good data. `average_loss`: each baseline is averaged on reading over as many slots and channels as lose
-    at most this part of the amplitude of a source `average_radius_rad` from the phase centre (None: the farthest of the
-    sky model); 0: as `selection` says. `reference`: name of the antenna that phases refer
-    to (None: one with many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says;
-    `selection.phase_centre_rad`: where data are moved on reading.
+    fraction of good data; `min_snr`: or with less signal over noise than this, which wants a term with amplitudes.
+    `average_loss`: each baseline is averaged on reading over as many slots and channels as lose at most this part of
+    the amplitude of a source `average_radius_rad` from the phase centre (None: the farthest of the sky model); 0: as
+    `selection` says. `reference`: name of the antenna that phases refer to (None: one with many good data).
+    `phase_centre_rad`: where the UVW point, if not where the FIELD table says; `selection.phase_centre_rad`: where data
+    are moved on reading.
     `chunk_bytes`: solution intervals in time whose data, together, are not more are solved in one go.
     `resume`: go on where a run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an
     interrupted run. `precision`, `tolerance`, `device`, `threads`, `memory_bytes`: as of `Forest` and its `run`.
@@ -66,6 +67,7 @@ class CalibrationOptions:
     flag_data: float = 0.0
     noise_per: str = ""
     min_fraction: float = 0.0
+    min_snr: float = 0.0
     average_loss: float = 0.0
     average_radius_rad: float | None = None
     reference: str | None = None
@@ -139,7 +141,7 @@ class GroupPlan:
 
 def _check_ranges(options: CalibrationOptions) -> None:
     """Raises for numbers, and names of choices, that mean nothing; None is what is not asked for."""
-    ranges = {"min_fraction": (0, 1), "flag_solutions": (0, np.inf), "flag_data": (0, np.inf)}
+    ranges = {"min_fraction": (0, 1), "min_snr": (0, np.inf), "flag_solutions": (0, np.inf), "flag_data": (0, np.inf)}
     ranges |= {"memory_bytes": (1, np.inf), "threads": (1, np.inf)}
     for name, (least, most) in ranges.items():
         value = getattr(options, name)

@@ -112,7 +112,8 @@ class CalibrationReport:
     `good_fraction`: {antenna name: fraction of its data that are neither flagged nor without weight}. `averaging`: how
     the baselines of each field and window were averaged by their loss, as JSON types. `redundant`: {name of a term that
     was held at the unit matrix: name of the full matrix that can do all that it does}. `directions`: {FIELD_ID: {term:
-    those of the field's model}}. `standing_out`: {term: how many solutions are flagged because they stand out}.
+    those of the field's model}}. `standing_out`: {term: how many solutions are flagged because they stand out};
+    `faint`: the same for want of signal.
     `without_signal`: {data description ids of a window: antennas, or feeds of them ("ANT-3 X"), whose gains of the
     whole sky are hardly larger than noise gives}.
     """
@@ -126,6 +127,7 @@ class CalibrationReport:
     redundant: dict[str, str] = field(default_factory=dict)
     directions: dict[int, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     standing_out: dict[str, int] = field(default_factory=dict)
+    faint: dict[str, int] = field(default_factory=dict)
     without_signal: dict[tuple[int, ...], list[str]] = field(default_factory=dict)
 
     @property

@@ -18,7 +18,7 @@ from .term_solutions import TermSolutions
 _OF_NOISE, _SURE = 2.0, 3.0  # mean, and by how many standard deviations of it gains may be larger,
 _LEAST = 5.0  # and what the mean must be at least to be more than noise
 _PEAK = 14.0  # what the highest of a thousand peaks of noise adds to the sum: 2 ln 1000
-_SEARCHED = {"clock", "tec"}
+_SEARCHED = {"clock", "rate", "tec"}
 _FEED_OF = {"": "", "0": "0", "00": "0", "1": "1", "11": "1"}  # elements on the diagonal
 
 

@@ -16,7 +16,7 @@ _LENGTH = Quantity("length", {"m": 1.0, "km": 1e3, "lambda": -1.0, "klambda": -1
 
 def solver_options(function):
     """--robust, --iterations, --scale-errors, --successive, --reference, --flag-data, --noise-per, --flag-solutions,
-    --min-fraction, --uvmin, --uvmax."""
+    --min-fraction, --min-snr, --uvmin, --uvmax."""
     return with_options(
         function,
         click.option("--uvmin", type=_LENGTH, help="Solve on baselines from this length on, e.g. 100m or 2klambda."),
@@ -26,6 +26,14 @@ def solver_options(function):
             type=Number(min=0, max=1),
             default=0.0,
             help="Flag solutions of which less than this fraction of the data is good.",
+        ),
+        click.option(
+            "--min-snr",
+            type=Number(min=0),
+            default=0.0,
+            help="Flag solutions with less signal over noise than this: gains over their errors; of phases, delays, "
+            "rates, TEC and rotations one radian over the error of the phases that they make. 3 is usual; 5 to 7 for "
+            "delays and rates, as the highest of many peaks of noise has more than 3.",
         ),
         click.option(
             "--flag-solutions",
@@ -139,6 +147,7 @@ def calibration_options(given: dict, field_id, sky: str, summary: dict):
         flag_data=given["flag_data"] or 0.0,
         noise_per=given["noise_per"] or "",
         min_fraction=given["min_fraction"],
+        min_snr=given["min_snr"],
         average_loss=given["average_loss"] or 0.0,
         average_radius_rad=given["average_radius"],
         held=[one for file in given["hold"] for one in calibration.read_h5parm(file)],

@@ -11,7 +11,7 @@ SECTIONS = {
     "Which data": """--data-column --field --ddid --scan --time --antenna --baseline --channels --uvmin --uvmax""",
     "Averaging on reading": """--move-phase-centre --average-time --average-channels --average-loss --average-radius""",
     "The fit": """--reference --robust --noise-per --flag-data --iterations --successive --scale-errors --min-fraction
-        --flag-solutions --flux-from""",
+        --min-snr --flag-solutions --flux-from""",
     "Solutions": """--out --overwrite --resume --solutions""",
     "Using solutions": """--apply --apply-to --from-field --direction --interpolation --subtract --keep --no-correct
         --output-column --weights --again --no-flag-version --report""",

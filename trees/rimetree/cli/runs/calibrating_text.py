@@ -235,7 +235,8 @@ def report_text(report, terms) -> str:
         *no_noise_lines(report.no_noise),
         f"values flagged: {counts_text(report.flagged) or 'none'}",
         *_flagged_lines(report.flagged_of),
-        *_standing_out_lines(report.standing_out),
+        *_besides_lines(report.standing_out, "they stand out"),
+        *_besides_lines(report.faint, "they have too little signal"),
         *_silent_lines(report.without_signal),
         *_scale_lines(report),
         *(
@@ -260,9 +261,9 @@ def report_text(report, terms) -> str:
     return "\n".join([*lines, table(headers, rows)])
 
 
-def _standing_out_lines(standing_out: dict[str, int]) -> list[str]:
-    many = [f"{count} of {name}" for name, count in standing_out.items() if count]
-    return [f"solutions flagged besides, for they stand out: {', '.join(many)}"] if many else []
+def _besides_lines(counts: dict[str, int], why: str) -> list[str]:
+    many = [f"{count} of {name}" for name, count in counts.items() if count]
+    return [f"solutions flagged besides, for {why}: {', '.join(many)}"] if many else []
 
 
 def _silent_lines(without_signal: dict[tuple[int, ...], list[str]]) -> list[str]:
