@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..evaluation.solving import SolutionFlag
 from .data.links import Links
-from .solutions.faint_solutions import without_faint
 from .solutions.small_gains import with_errors_of_small_gains
 from .solutions.term_solutions import TermSolutions
 from .starts.fewer_directions import BestFit
@@ -192,11 +192,9 @@ class Collected:
         convention: str,
         field_id: int,
         variance: float,
-        min_snr: float = 0.0,
     ) -> TermSolutions:
         """The solutions of a field's chunk, as `chunk_arrays` keeps them; by which convention, if by any; `variance`:
-        by which weights differ from 1/sigma^2, and squares of errors with them; `min_snr`: those with less signal over
-        noise are flagged. Returns them as they are kept."""
+        by which weights differ from 1/sigma^2, and squares of errors with them. Returns them as they are kept."""
         self._convention = convention or self._convention
         axis = chunk.times[self._term.name]
         self._fields.append(np.full(len(axis.centre), field_id))
@@ -210,12 +208,14 @@ class Collected:
             d = self._axes["directions"].index(key[1] or "")
             place = (slice(None), slice(None), a, d)
             self._fill(part, [own[k] for k in at], {key: array[at] for key, array in found.items()}, place)
-        kept = with_errors_of_small_gains(part, variance)
-        if min_snr > 0:
-            kept, every = without_faint(kept, min_snr, variance), kept
-            self.faint += int((kept.flag & ~every.flag).sum())
-        self._parts.append((axis, kept))
-        return kept
+        self._parts.append((axis, with_errors_of_small_gains(part, variance)))
+        return self._parts[-1][1]
+
+    def flag_faint(self, flag: np.ndarray) -> None:
+        """Flags solutions of the last chunk for want of signal."""
+        axis, kept = self._parts[-1]
+        self.faint += int((flag & ~kept.flag).sum())
+        self._parts[-1] = (axis, replace(kept, flag=kept.flag | flag))
 
     def _fill(self, part, parameters, found, at) -> None:
         value, sigma, flag = found["value"], found["sigma"], found["flag"]

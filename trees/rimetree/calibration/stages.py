@@ -49,8 +49,8 @@ def plan_stages(
     """
     if options.min_snr > 0 and not has_amplitude(terms):
         raise CalibrationError(
-            "min_snr wants a term with amplitudes, e.g. gains: errors of phases alone follow from the model, whether "
-            "it is in the data or not"
+            "min_snr wants a term with amplitudes, e.g. gains: phases alone do not say how much of the model is in the "
+            "data"
         )
     stages = _stages(path, terms, options, summary or inspect(path, scan_cells=False))
     return _averaged(path, stages, terms, options, sky) if options.average_loss > 0 else stages

@@ -15,6 +15,7 @@ from .report.reports import ChunkReport
 from .searches.smoothing import smoothed
 from .session import Session
 from .solutions.choosing import FIELDS, SEEN, fields_of, fields_text
+from .solutions.faint_solutions import faint
 from .solutions.gains_of_noise import GainsOverErrors, feeds_without_signal
 from .solutions.one_reference import with_one_reference
 from .solutions.outliers_of_solutions import without_outliers
@@ -71,18 +72,22 @@ class WindowSolutions:
         """A chunk of one of the sessions."""
         # Errors that follow the residuals already, as those of robust fits do, know how large the noise is.
         noise = 1.0 if session.errors_from_residuals else report.noise_ratio / report.noise
+        every = {}
         for collected in self._collected:
-            kept = collected.add(
+            kept = every[collected.name] = collected.add(
                 chunk,
                 session.tree.parameters,
                 arrays,
                 convention=_convention(session, collected.name, report),
                 field_id=report.field_id,
                 variance=noise**2 if noise > 0 else 1.0,
-                min_snr=session.min_snr if noise > 0 else 0.0,
             )
             if noise > 0:  # else nobody knows how large errors are
                 self.gains[collected.name].add(kept, noise**2)
+        if session.min_snr > 0 and noise > 0:
+            flags = faint(every, session.min_snr, noise**2)
+            for collected in self._collected:
+                collected.flag_faint(flags[collected.name])
         self._references |= {(report.field_id, float(slot)): report.reference for slot in chunk.slot_s}
         if report.scale is not None:
             self._scales.append(report.scale)

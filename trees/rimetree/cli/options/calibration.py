@@ -31,9 +31,9 @@ def solver_options(function):
             "--min-snr",
             type=Number(min=0),
             default=0.0,
-            help="Flag solutions with less signal over noise than this: gains over their errors; of phases, delays, "
-            "rates, TEC and rotations one radian over the error of the phases that they make. 3 is usual; 5 to 7 for "
-            "delays and rates, as the highest of many peaks of noise has more than 3.",
+            help="Flag solutions with less signal over noise than this: gains over their errors; phases, delays, "
+            "rates, TEC and rotations by the gains of the same times and frequencies. 3 is usual; beside delays and "
+            "rates 5 to 7, as the highest of many peaks of noise has more than 3.",
         ),
         click.option(
             "--flag-solutions",
