@@ -160,7 +160,7 @@ def test_an_interval_of_one_slot_tells_no_rate(tmp_path):
 
 @pytest.mark.parametrize("method", ["nearest", "linear"])
 def test_rates_between_and_beyond_intervals(made_term, method):
-    """Within an interval a rate is a delay that grows; between two it is the nearer one's, or goes over evenly."""
+    """Within an interval a rate is a delay that grows; between two it is the nearer one, or half of both their mean."""
     term = made_term("rate", quantities=("rate",), name="R")
     rate, middle = term.value["rate"][:, 0, 1, 0], term.time_s
     at = np.array([middle[0] - 70, middle[1] + 10, middle[1] + 30 + 1e-3, middle[3] + 100])
@@ -170,7 +170,7 @@ def test_rates_between_and_beyond_intervals(made_term, method):
     if method == "linear":
         part = (at[1:3] - middle[1])[:, None] / 60
         own = [rate[k] * (at[1:3] - middle[k])[:, None] for k in (1, 2)]
-        delay[1:3] = (1 - part) * own[0] + part * own[1]
+        delay[1:3] = 0.5 * ((1 - part) * own[0] + part * own[1])
     expected = np.exp(2j * np.pi * term.frequency_hz[0] * delay)
     assert not bad.any()
     np.testing.assert_allclose(found[:, 0, [0, 1], [0, 1]], expected, atol=1e-9)

@@ -66,6 +66,12 @@ def test_what_turns_phases_is_judged_by_gains_of_the_same_data(made_term):
     least = 20.0 / np.sqrt(2) * np.sqrt(2)  # of half the time, and of both feeds
     assert not faint(terms, 0.99 * least)["K"][:2, 0].any() and faint(terms, 1.01 * least)["K"].all()
     assert faint(terms, 0.99 * least)["K"][:, 1:].all()  # no gains there
+    both = replace(gain, kind="scalar", elements=("",), flag=gain.flag[..., :1],
+                   value={q: table[..., :1] for q, table in gain.value.items()},
+                   sigma={q: table[..., :1] for q, table in gain.sigma.items()})  # fmt: skip
+    least = one / 2  # half of the time, and of what both feeds tell together
+    assert not faint({"G": both, "P": phase}, 0.99 * least)["P"][:2].any()
+    assert faint({"G": both, "P": phase}, 1.01 * least)["P"].all()
     # Errors that are off by a factor of 2.
     assert not faint(terms, 0.49 * one, 4.0)["G"].any() and faint(terms, 0.51 * one, 4.0)["G"].all()
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import functools
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import check_fields
 from ..errors import CalibrationError
+from ..terms.terms import parse_term
+from .continued_phases import continued_phases
 from .term_solutions import TermSolutions
 
 
@@ -98,13 +102,24 @@ class Solutions:
         bad = np.zeros(product.shape[:-1], dtype=bool)
         for term in self._that_count(direction, terms):
             where = direction if term.of_directions else ""
-            matrices, missing = term.jones_of(antennas, where, time_s, frequency_hz, method)
+            how = {} if method == "nearest" else self._interpolation(term)
+            matrices, missing = term.jones_of(antennas, where, time_s, frequency_hz, method, **how)
             product = product @ matrices
             if not term.diagonal:  # it mixes the feeds
                 missing = np.repeat(missing.any(axis=-1, keepdims=True), 2, axis=-1)
                 bad = np.repeat(bad.any(axis=-1, keepdims=True), 2, axis=-1)
             bad = bad | missing
         return product, bad
+
+    @functools.cached_property
+    def _continued(self) -> Mapping[str, NDArray[np.float64]]:
+        return continued_phases(self.terms)
+
+    def _interpolation(self, term: TermSolutions) -> dict[str, Any]:
+        """As `TermSolutions.jones_of` wants it."""
+        several = len(str(self.provenance.get("data_desc_ids", "")).split()) > 1
+        apart = several and bool(term.text) and not parse_term(term.text).all_windows
+        return {"phases": self._continued.get(term.name), "windows_apart": apart}
 
     def _that_count(self, direction: str | None, terms: str) -> list[TermSolutions]:
         """The terms of a direction, of the whole sky, or both."""

@@ -15,6 +15,7 @@ from ..terms.kinds import FREQUENCY_QUANTITIES, KINDS, TIME_QUANTITIES, jones_of
 Float64Array = NDArray[np.float64]
 
 INTERPOLATIONS = ("nearest", "linear")
+_ANGLES = ("phase", "rotation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +165,16 @@ class TermSolutions:
         time_s: Float64Array,
         frequency_hz: Float64Array,
         method: str = "nearest",
+        *,
+        phases: Float64Array | None = None,
+        windows_apart: bool = False,
     ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
-        """As `jones`, of several antennas: [time, freq, antenna, 2, 2] and bool [time, freq, antenna, 2]."""
+        """As `jones`, of several antennas: [time, freq, antenna, 2, 2] and bool [time, freq, antenna, 2].
+
+        `phases`: those of the table, as they go on along time (`continued_phases`); else each changes by less than half
+        a turn. `windows_apart`: intervals along frequency are of windows that have nothing in common: of these the one
+        that holds a cell counts.
+        """
         if method not in INTERPOLATIONS:
             raise CalibrationError(f"interpolation must be one of {', '.join(INTERPOLATIONS)}, not {method!r}")
         if direction not in self.directions:
@@ -179,20 +188,25 @@ class TermSolutions:
         if not known:
             return matrices, bad
         own, d = [number[antennas[k]] for k in known], self.directions.index(direction)
-        i = _nearest(self.time_s, self.time_width_s, times)
-        j = _nearest(self.frequency_hz, self.frequency_width_hz, frequencies)
+        i = nearest(self.time_s, self.time_width_s, times)
+        j = nearest(self.frequency_hz, self.frequency_width_hz, frequencies)
         missing = self._bad_feeds(self.flag[..., d, :][np.ix_(i, j, own)])
         if method == "nearest":
             values = {q: table[..., d, :][np.ix_(i, j, own)] for q, table in self.value.items()}
             if "rate" in values:  # so long after the middle it is a delay
                 values["clock"] = values.pop("rate") * (times - self.time_s[i])[:, None, None, None]
         else:
-            values = {
-                q: np.stack(
-                    [self._linear(q, table[:, :, a, d], self.flag[:, :, a, d], times, frequencies) for a in own], axis=2
-                )
-                for q, table in self.value.items()
-            }
+            tables = self.value if phases is None else {**self.value, "phase": phases}
+            values = {}
+            for q, table in tables.items():
+                along_time = [
+                    self._along_time(q, table[:, :, a, d], self.flag[:, :, a, d], times, go_on=phases is not None)
+                    for a in own
+                ]
+                if windows_apart:
+                    values[q] = np.stack([found[:, j] for found, _ in along_time], axis=2)
+                else:
+                    values[q] = np.stack([self._along_frequency(q, *one, frequencies) for one in along_time], axis=2)
             if "rate" in values:
                 values["clock"] = values.pop("rate")
         found = jones_of(values, self.elements, frequencies[None, :, None])
@@ -217,11 +231,11 @@ class TermSolutions:
         times, frequencies = np.asarray(time_s, dtype=float), np.asarray(frequency_hz, dtype=float)
         if method != "nearest" or self.flag.size == 0:
             return times, frequencies
-        i = _nearest(self.time_s, self.time_width_s, times).astype(float)
+        i = nearest(self.time_s, self.time_width_s, times).astype(float)
         i = times if TIME_QUANTITIES & set(self.value) else i
         if FREQUENCY_QUANTITIES & set(self.value):
             return i, frequencies
-        return i, _nearest(self.frequency_hz, self.frequency_width_hz, frequencies).astype(float)
+        return i, nearest(self.frequency_hz, self.frequency_width_hz, frequencies).astype(float)
 
     def _bad_feeds(self, flag: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """[..., 2]: which feeds lack a solution, of flags [..., element]."""
@@ -229,40 +243,46 @@ class TermSolutions:
             return flag
         return np.repeat(flag.any(axis=-1, keepdims=True), 2, axis=-1)
 
-    def _linear(self, quantity, table, flag, times, frequencies) -> Float64Array:
-        """[time, freq, element] of [T, F, element]: along time, then along frequency. Of rates the delays that they
-        make, each from the middle of its own interval."""
-        along_time = np.empty((len(times), table.shape[1], table.shape[2]))
-        good = np.empty(along_time.shape, dtype=bool)
-        for f in range(table.shape[1]):
-            for e in range(table.shape[2]):
-                places = self.time_s, table[:, f, e], ~flag[:, f, e], times
-                line, ok = _delays(*places) if quantity == "rate" else _line(quantity, *places)
-                along_time[:, f, e], good[:, f, e] = line, ok
-        result = np.empty((len(times), len(frequencies), table.shape[2]))
-        for t in range(len(times)):
-            for e in range(table.shape[2]):
-                result[t, :, e], _ = _line(quantity, self.frequency_hz, along_time[t, :, e], good[t, :, e], frequencies)
+    def _along_time(self, quantity, table, flag, times, *, go_on: bool) -> tuple[Float64Array, NDArray[np.bool_]]:
+        """[time, F, element] of [T, F, element], and which there are. Of rates the delays that they make, each from the
+        middle of its own interval. `go_on`: whether angles do so along time."""
+        found = np.empty((len(times), *table.shape[1:]))
+        good = np.empty(found.shape, dtype=bool)
+        for f, e in np.ndindex(table.shape[1:]):
+            places = self.time_s, table[:, f, e], ~flag[:, f, e], times
+            line, ok = _delays(*places) if quantity == "rate" else _line(*places, quantity in _ANGLES and not go_on)
+            found[:, f, e], good[:, f, e] = line, ok
+        return found, good
+
+    def _along_frequency(self, quantity, values, good, frequencies) -> Float64Array:
+        """[time, freq, element] of [time, F, element]."""
+        result = np.empty((len(values), len(frequencies), values.shape[2]))
+        for t, e in np.ndindex(len(values), values.shape[2]):
+            line = self.frequency_hz, values[t, :, e], good[t, :, e], frequencies
+            result[t, :, e], _ = _line(*line, quantity in _ANGLES)
         return result
 
 
-def _line(quantity: str, x: Float64Array, y: Float64Array, good: NDArray[np.bool_], at: Float64Array):
+def _line(x: Float64Array, y: Float64Array, good: NDArray[np.bool_], at: Float64Array, unwrap: bool):
     if not good.any():
         return np.zeros(len(at)), False
-    values = np.unwrap(y[good]) if quantity in ("phase", "rotation") else y[good]
+    values = np.unwrap(y[good]) if unwrap else y[good]
     return np.interp(at, x[good], values), True
 
 
 def _delays(x: Float64Array, rate: Float64Array, good: NDArray[np.bool_], at: Float64Array):
-    """Of rates at some times: between two the mean of what either makes, by how near it is."""
+    """Of rates at some times: between two what they add to delays and phases that go from one to the other along a
+    straight line, so that both together have these rates where they are found. They are right for a delay that changes
+    as a parabola."""
     if not good.any():
         return np.zeros(len(at)), False
     x, rate, since = x[good], rate[good], x[good][0]
     x, at = x - since, at - since
-    return np.interp(at, x, rate) * at - np.interp(at, x, rate * x), True
+    each = np.interp(at, x, rate) * at - np.interp(at, x, rate * x)  # from either, by how near it is
+    return np.where((at > x[0]) & (at < x[-1]), 0.5, 1.0) * each, True
 
 
-def _nearest(centre: Float64Array, width: Float64Array, at: Float64Array) -> NDArray[np.intp]:
+def nearest(centre: Float64Array, width: Float64Array, at: Float64Array) -> NDArray[np.intp]:
     """For each place the interval that holds it, else the one whose edge is nearest."""
     distance = np.abs(at[:, None] - centre[None, :])
     outside = np.maximum(distance - width[None, :] / 2, 0)
