@@ -38,7 +38,7 @@ Matrix multiply(std::size_t side, const Matrix& a, const Matrix& b) {
 
 Matrix adjoint(const Matrix& m) { return {std::conj(m[0]), std::conj(m[2]), std::conj(m[1]), std::conj(m[3])}; }
 
-/// Of a local step: a number may turn by any angle, as a phase does that a delay beside it takes back in the band.
+/// How far a local step goes straight: a number may turn by any angle, as where a delay beside it takes that back.
 double length(std::size_t side, const Matrix& local) { return side == 1 ? std::abs(local[0].real()) : norm(local); }
 
 /// The Hermitian part and the anti-Hermitian one.
@@ -118,7 +118,7 @@ double Frames::longest_turn(const std::vector<double>& step) const {
   double longest = 0;
   for (const Frame& frame : frames_) {
     const Matrix local = multiply(frame.of.side, frame.inverse, load(frame.of, step));
-    longest = std::max(longest, length(frame.of.side, local) / frame.norm);
+    longest = std::max(longest, fit::norm(local) / frame.norm);
   }
   return longest;
 }

@@ -30,7 +30,7 @@ class Frames {
   /// Derivatives with respect to local coordinates, from those with respect to unknowns; and back.
   std::vector<double> gradient_to_local(std::vector<double> gradient) const;
   std::vector<double> gradient_from_local(std::vector<double> gradient) const;
-  /// The largest norm of a local step relative to its matrix, of a number that of its stretch; 0 if there is none.
+  /// The largest norm of a local step relative to its matrix; 0 if there is none.
   double longest_turn(const std::vector<double>& step) const;
   /// The step with which no matrix shrinks to less than a quarter, in any direction. At 0 a number has no direction,
   /// and whatever step would lead away from there is the longest of all.

@@ -35,15 +35,16 @@ constexpr double kExactPrediction = 0.02, kHeldBack = 0.3;
 constexpr double kStraight = 1.6, kMostStretch = 256;
 // After so many steps in a row, each within sigma_tolerance, there is no need of the digits behind.
 constexpr int kSlightSteps = 4;
-// Of data without noise rounding makes the steps that are left. They bring less than sums are good to, and not what is
-// predicted of them; after so many of them the fit is where it can get.
+// Of data without noise rounding makes the steps that are left. They bring less than sums are good to, not what is
+// predicted of them, and do not become shorter; after so many of them the fit is where it can get.
 constexpr double kHalf = 0.5;
-constexpr int kBlindSteps = 4;
+constexpr int kBlindSteps = 6;
 // Chi-square is stationary if so many steps together bring less than this part of the variance of one residual.
 constexpr std::size_t kStationarySteps = 20;
 constexpr double kStationary = 0.1;
-// No turn is longer (rad).
-constexpr double kLongest = 1;
+// No turn is longer (rad), but after predictions that are exact: each lets the next one be so many times as long. The
+// phase of a gain goes through many turns on the way, where a delay beside it does the opposite over a narrow band.
+constexpr double kLongest = 1, kLonger = 10;
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -62,7 +63,8 @@ LevenbergMarquardt::LevenbergMarquardt(const FitOptions& options, std::vector<do
       maximum_(std::move(maximum)),
       matrices_(std::move(matrices)),
       damping_(std::max(options.damping, kLeastDamping)),
-      least_damping_(kLeastDamping) {
+      least_damping_(kLeastDamping),
+      longest_(kLongest) {
   for (std::size_t k = 0; k < x_.size(); ++k) x_[k] = std::clamp(x_[k], minimum_[k], maximum_[k]);
   trial_ = x_;
 }
@@ -102,24 +104,28 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
   if (close_ && finite && complete) learn(at_trial, decrease);
   if (std::abs(decrease) > noise)
     blind_ = 0;
-  else if (predicted_ <= noise && std::abs(decrease - predicted_) > kHalf * predicted_)
+  else if (predicted_ <= noise && std::abs(decrease - predicted_) > kHalf * predicted_ &&
+           predicted_ > kHalf * last_predicted_)
     ++blind_;
+  last_predicted_ = predicted_;
   if (finite && complete && decrease >= 1e-4 * predicted_ - noise) {
     const double gain = predicted_ > noise ? decrease / predicted_ : 1;
     const bool exact = close_ && stretch_ == 1 && predicted_ > noise && std::abs(gain - 1) < kExactPrediction;
     if (exact && damping_ <= least_damping_ && decrease > kHeldBack * last_decrease_)
       least_damping_ = std::max(least_damping_ / 100, kNoDamping);
+    longest_ = exact ? kLonger * longest_ : kLongest;
     last_decrease_ = decrease;
     x_ = trial_;
     objectives_.push_back(current_.objective);
     current_ = std::move(at_trial);
     growth_ = 2;
-    if (gain > 0.75) damping_ = exact ? least_damping_ : std::max(damping_ / 10, least_damping_);
+    if (gain > 0.75) damping_ = std::max(damping_ / 10, least_damping_);
     if (gain < 0.25) damping_ *= 4;
     stretch_ = close_ && gain > kStraight ? std::min(2 * stretch_, kMostStretch) : 1;
   } else if (stretch_ > 1) {
     stretch_ = 1;
   } else {
+    longest_ = kLongest;
     damping_ *= growth_ * 2;  // grows faster at each failure in a row (Nielsen 1999)
     growth_ *= 2;
   }
@@ -199,7 +205,7 @@ void LevenbergMarquardt::propose() {
     frames_ = Frames(matrices_, x_);
   }
   if (corrected_) stretch_ = 1;
-  const double shrink = std::min(1.0, kLongest / frames_.longest_turn(step_) / stretch_);
+  const double shrink = std::min(1.0, longest_ / frames_.longest_turn(step_) / stretch_);
   for (double& s : step_) s *= stretch_ * shrink;
   step_ = frames_.without_vanishing(std::move(step_));
   trial_ = frames_.move(x_, step_);

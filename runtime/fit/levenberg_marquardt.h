@@ -77,8 +77,8 @@ class LevenbergMarquardt {
   NormalSolver solver_;
   Frames frames_;  // at x_, once close
   MissingCurvature missing_;
-  double damping_, least_damping_, growth_ = 2, stretch_ = 1;
-  double last_decrease_ = 0;                              // of the objective, by the last step that was taken
+  double damping_, least_damping_, longest_, growth_ = 2, stretch_ = 1;
+  double last_predicted_ = 0, last_decrease_ = 0;         // of the step before; of the last that was taken
   double predicted_ = 0;                                  // decrease of the objective, by what the step was made from
   double predicted_gauss_ = 0, predicted_corrected_ = 0;  // ... without and with the missing curvature
   int iterations_ = 0, slight_ = 0;                       // slight_: steps in a row that no error would let one see

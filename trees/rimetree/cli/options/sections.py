@@ -14,7 +14,7 @@ SECTIONS = {
         --min-snr --flag-solutions --flux-from""",
     "Solutions": """--out --overwrite --resume --solutions""",
     "Using solutions": """--apply --apply-to --from-field --direction --interpolation --subtract --keep --no-correct
-        --output-column --weights --again --no-flag-version --report""",
+        --terms --output-column --weights --again --no-flag-version --report""",
     "The run": """--settings --dry-run --wait --threads --device --memory --time-slots --precision --tolerance
         --help""",
 }
