@@ -107,6 +107,13 @@ bool FormReader::is_baseline(int leaf) const {
   return is_baseline_[node] || (!is_source_[node] && (axes_[node] & set_of(Axis::time)) != 0);
 }
 
+bool FormReader::is_time(int node) const {
+  const Node& own = forest_.node(node);
+  const NodeTraits traits = own.traits();
+  return forest_.children(node).empty() && own.algebra() == Algebra::none && own.dims().is_scalar() &&
+         traits.is_function && traits.depends_on == kDomain && traits.varies_along == set_of(Axis::time);
+}
+
 /// Of a node that selects one element: which; else -1.
 int FormReader::selected(int node) const {
   const Node& own = forest_.node(node);

@@ -60,6 +60,8 @@ class FormReader {
   void say_baseline(int node) { is_baseline_[static_cast<std::size_t>(node)] = true; }
   void say_source(int node) { is_source_[static_cast<std::size_t>(node)] = true; }
   bool is_baseline(int leaf) const;
+  /// Whether a node is the time itself: a large number, of which little is left after a difference.
+  bool is_time(int node) const;
 
   /// The value of a number. It is noted down: what has been read holds as long as it does not change.
   Complex<double> value_of(int number);

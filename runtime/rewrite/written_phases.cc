@@ -248,6 +248,8 @@ const char* WrittenPhases::obstacle(const Form& form, bool is_complex, int frequ
   if (!any) return "";
   for (const Monomial& one : form) {
     if (one.baseline.size() != 1) return "a part of it has not just one factor that belongs to a baseline";
+    // Rates times t - t0, multiplied out, would be two phases of billions of turns each.
+    if (reader().is_time(one.baseline[0].node)) return "a part of it goes with the time itself";
     if (one.frequency != frequency)
       return frequency == 1 ? "a part of it is not proportional to frequency" : "a part of it varies with frequency";
     const double real = is_complex ? one.coefficient.im : one.coefficient.re;

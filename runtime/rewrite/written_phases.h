@@ -117,7 +117,7 @@ class WrittenPhases {
   bool read_part(const Part& part, Form& form);
   int sum_in(int node) const;
   int node_of(const Part& part);
-  static const char* obstacle(const Form& form, bool is_complex, int frequency);
+  const char* obstacle(const Form& form, bool is_complex, int frequency);
   double take_scale(Form& form, bool is_complex);
   bool sort_columns(const Form& form, Columns& columns, int& uvw, int first_element);
   int lmn_of(const Columns& columns, int stack, int& n_minus);
