@@ -116,10 +116,8 @@ std::vector<double> Frames::gradient_from_local(std::vector<double> gradient) co
 
 double Frames::longest_turn(const std::vector<double>& step) const {
   double longest = 0;
-  for (const Frame& frame : frames_) {
-    const Matrix local = multiply(frame.of.side, frame.inverse, load(frame.of, step));
-    longest = std::max(longest, fit::norm(local) / frame.norm);
-  }
+  for (const Frame& frame : frames_)
+    longest = std::max(longest, fit::norm(multiply(frame.of.side, frame.inverse, load(frame.of, step))) / frame.norm);
   return longest;
 }
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rimetree.calibration.collected import NOT_DETECTED, WITHOUT_SIGNAL, flag_absent
-from rimetree.calibration.data.coherence import Coherence, CoherenceBins
+from rimetree.calibration.data.coherence import Coherence
+from rimetree.calibration.data.coherence_bins import CoherenceBins
 from rimetree.calibration.directions.several_directions import SeveralDirections
 from rimetree.calibration.directions.significance import explained_of_noise, is_hidden
 from rimetree.calibration.searches.phase_search import best_phases

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import rimetree as rt
-from rimetree.calibration.data.coherence import CoherenceBins, CoherenceReader, explained
+from rimetree.calibration.data.coherence import CoherenceReader, explained
+from rimetree.calibration.data.coherence_bins import CoherenceBins
 from rimetree.calibration.model.model_trees import SkyPart
 from rimetree.calibration.plan.solve_trees import DataSelection
 from rimetree.calibration.searches.fringe import fringe_fit, search

@@ -93,3 +93,12 @@ def test_windows_that_are_solved_together_and_have_phases_of_their_own():
         gains = Solutions((term("G", "diag", ("0", "1"), tables, places, text),), provenance={"data_desc_ids": windows})
         found, _ = gains.jones("A1", at_s[:3], near, method="linear")
         np.testing.assert_allclose(np.angle(found[:, :, 0, 0]), np.broadcast_to(expected, (3, 2)), atol=1e-12)
+
+
+def test_beside_delays_of_the_other_feed_alone():
+    """As files of other programs may have them: they change nothing of the first feed."""
+    gain = chain().terms[2]
+    delay = term("K", "delay", ("1",), {"clock": np.full((4, 1, 3, 1), 1e-9)})
+    both, alone = (Solutions(terms)._continued.get("G") for terms in ((delay, gain), (gain,)))
+    assert alone is None
+    np.testing.assert_array_equal(both[..., 0], np.unwrap(gain.value["phase"], axis=0)[..., 0])

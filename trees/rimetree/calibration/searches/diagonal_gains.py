@@ -33,7 +33,7 @@ def diagonals(
     at_time, at_frequency = cells
     own = [one for one in parameters if (one.term, one.direction) == (term.name, direction)]
     found = np.ones((len(sums.antennas), len(at_time), len(at_frequency), 2), complex)
-    since_s = (sums.bins.mean_times() - sums.bins.chunk.times[term.name].centre[at_time])[:, None]
+    since_s = sums.bins.since_middle_s(term.name, at_time)[:, None]
     for a, antenna in enumerate(sums.antennas):
         for feed in (0, 1):
             values = {

@@ -84,7 +84,7 @@ class IntervalSearch:
         since = 0.0
         if TIME_QUANTITIES & set(term.kind.quantities):
             at_time, _ = self.cells(term, sums)
-            since = (sums.bins.mean_times() - sums.bins.chunk.times[term.name].centre[at_time])[:, None]
+            since = sums.bins.since_middle_s(term.name, at_time)[:, None]
         return np.atleast_2d(phase_per_unit(term.kind.quantities[0], sums.frequency_hz, since))
 
     def intervals_of(self, term: Term, chunk: Chunk) -> tuple[int, int]:

@@ -86,8 +86,7 @@ class _Tiles:
     @classmethod
     def of(cls, intervals: IntervalSearch, term: Term, free: Sequence[Term], sums: Coherence) -> _Tiles:
         own = intervals.cells(term, sums)
-        centre = sums.bins.chunk.times[term.name].centre
-        since_s = sums.bins.mean_times() - centre[own[0]]
+        since_s = sums.bins.since_middle_s(term.name, own[0])
         return cls(since_s, sums.frequency_hz, own, [intervals.cells(one, sums) for one in free])
 
     def cells(self, t: int, f: int, times: int = 1) -> tuple[_Cells, tuple[NDArray[np.intp], NDArray[np.intp]]]:

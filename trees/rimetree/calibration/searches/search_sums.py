@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ms import OpenSet, Tiles
-from ..data.coherence import Coherence, CoherenceBins, CoherenceReader, Factors
+from ..data.coherence import Coherence, CoherenceReader, Factors
+from ..data.coherence_bins import CoherenceBins
 from ..data.hands import Hands
 from ..model.held import Held
 from ..model.model_trees import SkyPart

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..terms.kinds import FREQUENCY_QUANTITIES, phase_per_unit
+from ..terms.kinds import phase_per_unit
 from .term_solutions import TermSolutions, nearest
 
 Float64Array = NDArray[np.float64]
@@ -40,7 +40,7 @@ def continued_phases(terms: Sequence[TermSolutions]) -> Mapping[str, Float64Arra
 
 def _is_slope(term: TermSolutions) -> bool:
     """Whether solutions change the slope of phases from one to the next."""
-    return bool(set(_SLOPES) & FREQUENCY_QUANTITIES & set(term.value)) and len(term.time_s) > 1
+    return bool(set(_SLOPES) & set(term.value)) and len(term.time_s) > 1
 
 
 def _expected(term: TermSolutions, beside: TermSolutions) -> Float64Array:
@@ -54,9 +54,10 @@ def _expected(term: TermSolutions, beside: TermSolutions) -> Float64Array:
     turning = phase_per_unit("clock", term.frequency_hz)[:, None]  # by a rate, in a second
     for d in range(len(term.directions)):
         for e, element in enumerate(term.elements):
-            if element not in _FEED:
+            feed = "" if beside.elements == ("",) else _FEED.get(element)
+            if element not in _FEED or feed not in beside.elements:
                 continue
-            own = 0 if beside.elements == ("",) else beside.elements.index(_FEED[element])
+            own = beside.elements.index(feed)
             values = np.zeros((len(term.time_s), len(term.frequency_hz), len(term.antennas)))
             for a, antenna in enumerate(term.antennas):
                 if antenna in beside.antennas:
