@@ -30,7 +30,6 @@ HWY_INLINE V shape_argument(double scale, const ShapeAxes<double>& axes, V u, V 
   const V along = times_axis(axes.major, u, v, w), across = times_axis(axes.minor, u, v, w);
   return hn::Mul(hn::Set(d, scale), hn::MulAdd(along, along, hn::Mul(across, across)));
 }
-inline double argument_scale(Profile profile) { return scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s); }
 
 /// f(profile's class, number) of each number of a vector. The text of a profile is for numbers; the compiler makes
 /// vectors of it where it can.

@@ -10,9 +10,9 @@
 //   taper(x)        G(x), for plain numbers and those that carry derivatives; G(0) = 1
 //   fall(x)         -G'(x)/G(x)
 //   log_bound(x, y) of complex z with Re z >= x, |Im sqrt z| <= y and x <= 0, the logarithm of the largest |G(z)|: how
-//   fast
-//                   series converge
+//                   fast series converge
 //   kIsExponential  whether G(x) = exp(-x), which goes from channel to channel by recurrences
+// Of all of them |x G'(x)| <= kSteepestTaper.
 #pragma once
 
 #include <cmath>
@@ -20,6 +20,7 @@
 #include <limits>
 #include <string>
 
+#include "runtime/math/conventions.h"
 #include "runtime/math/profiles/exponential_disk.h"
 #include "runtime/math/profiles/gaussian.h"
 #include "runtime/math/profiles/uniform_disk.h"
@@ -32,6 +33,9 @@ struct ProfileList {
 };
 /// All of them. Their places here are their numbers; those of old trees mean the same in new ones.
 using Profiles = ProfileList<profiles::Gaussian, profiles::ExponentialDisk, profiles::UniformDisk>;
+
+/// Bound of |x G'(x)|: a visibility changes with the logarithm of frequency by no more than twice that.
+inline constexpr double kSteepestTaper = 0.5;
 
 /// Number of a profile.
 using Profile = std::int8_t;
@@ -124,6 +128,10 @@ RT_HD T fall_of(Profile profile, T x) {
   return with_profile(profile, T(0), profile_detail::Fall<T>{x});
 }
 RT_HD inline double scale_of(Profile profile) { return with_profile(profile, 0.0, profile_detail::Scale()); }
+/// What X of a taper G(X nu^2) is times along^2 + across^2 in metres; nu in hertz.
+RT_HD inline double argument_scale(Profile profile) {
+  return scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+}
 RT_HD inline bool is_exponential(Profile profile) {
   return with_profile(profile, false, profile_detail::IsExponential());
 }

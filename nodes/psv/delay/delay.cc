@@ -51,12 +51,13 @@ class TaperTerms {
       widest = std::max(widest, largest_square(axes));
       sees_w_ = sees_w_ || axes.major[2] != 0 || axes.minor[2] != 0;
     }
-    scale_ = scale_of(profile_) * widest / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+    scale_ = argument_scale(profile_) * widest;
   }
   /// 0 if there is no short series.
   int of(double u, double v, double w) {
     const double x = scale_ * (u * u + v * v + (sees_w_ ? w * w : 0));
     if (x == 0) return 1;
+    if (!std::isfinite(x)) return 0;
     const int step = static_cast<int>(std::ceil(kStepsPerOctave * std::log2(x)));
     const auto [it, inserted] = known_.try_emplace(step);
     if (inserted)
@@ -171,11 +172,12 @@ void finish_sampling(Sampling& sampling, const Band& band, const GriddingKernel&
     }
 }
 
-/// What each row needs; `irregular` is the phase, in radians, by which rounded frequencies miss the regular grid. False
-/// where a row cannot be done.
+/// What each row needs; `irregular` is what comes of frequencies that miss the regular grid, as a fraction of the flux:
+/// the phase, in radians, and the change of tapers. False where a row cannot be done.
 bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double tolerance, double& irregular) {
   const Band& band = plan.band;
   ExposureNodes exposure_nodes(kExposureShare * tolerance);
+  double turned = 0;  // by how much phases miss those of the regular grid, radians
   std::vector<TaperTerms> tapers;
   for (const AlikeSources& sources : plan.sky.alike)
     if (sources.profile != kPoint) tapers.emplace_back(plan.sky, sources, band, kTaperShare * tolerance);
@@ -187,7 +189,7 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
       plan.obstacle = "baselines or directions are not finite";
       return false;
     }
-    irregular = std::max(irregular, 2 * kPi * reach.path * band.largest_residual);
+    turned = std::max(turned, 2 * kPi * reach.path * band.largest_residual);
     row.sampling = static_cast<std::uint8_t>(
         sampling_of(reach.path * std::abs(band.spacing_hz.hi) / kSpeedOfLight_m_s, band.n_channel));
     row.n_node = static_cast<std::uint8_t>(exposure_nodes.of(kPi * reach.change * band.high_hz / kSpeedOfLight_m_s));
@@ -203,6 +205,9 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
     }
   }
   if (!exposure_nodes.enough()) plan.obstacle = "phases turn too far within an exposure";
+  irregular = turned;
+  // A taper G(X nu^2) changes by 2 x G'(x) times the relative change of frequency.
+  if (!tapers.empty()) irregular += 2 * kSteepestTaper * band.largest_residual * kSpeedOfLight_m_s / band.low_hz;
   plan.bound += exposure_nodes.largest_error() + irregular;
   return plan.obstacle.empty();
 }
@@ -251,7 +256,7 @@ DelayPlan plan_delay(const Summed& of, double tolerance, double worth_seconds) {
   const int width = kernel_width_for(tolerance - plan.bound);
   if (width == 0) {
     plan.obstacle = irregular > 0.5 * tolerance
-                        ? "the frequencies are rounded too coarsely to count as regular at these delays"
+                        ? "the frequencies are rounded too coarsely to count as regular at these delays or shapes"
                         : "the tolerance is beyond its kernels";
     return plan;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nodes/psv/delay/delay.h"
+#include "runtime/core/values/largest_error.h"
 
 namespace rimetree::psv::delay {
 namespace {
@@ -109,7 +110,7 @@ const SpectrumFit& spectrum_fit(std::size_t n_term, std::size_t n_channel) {
 }
 
 /// Sum over sources of the largest misfit over every `stride`-th channel, all planes added: a bound (for stride 1) of
-/// what any correlation is wrong by.
+/// what any correlation is wrong by. NaN where some brightness is: a series would hide it, or spread it over the band.
 double largest_misfit(const Sky<double>& sky, const std::vector<double>& c, std::size_t n_term, std::size_t stride) {
   const std::size_t n_channel = sky.n_weight_channel, n_plane = sky.planes.size();
   std::vector<double> basis((n_term + 1) * n_channel), misfit(n_channel);
@@ -131,7 +132,7 @@ double largest_misfit(const Sky<double>& sky, const std::vector<double>& c, std:
       for (std::size_t j = 0; j < n_term; ++j)
         for (std::size_t i = 0; i < n; ++i) misfit[i] -= coefficient[j] * basis[j * n_channel + i];
       double largest = 0;
-      for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(misfit[i]));
+      for (std::size_t i = 0; i < n; ++i) keep_larger(largest, std::abs(misfit[i]));
       worst += largest;
     }
     total += worst;

@@ -9,8 +9,8 @@
 namespace rimetree::psv::delay {
 namespace {
 
-// Largest error over one cell and |kappa| <= kLargestKappa of the kernels as built here, rounded up; tests/nodes/psv/
-// gridding_test.cc finds them again. Widths 4, 6 .. 16.
+// Largest error over one cell and |kappa| <= kLargestKappa of the kernels as built here, rounded up; tests/nodes/
+// psv/delay/gridding_test.cc finds them again. Widths 4, 6 .. 16.
 constexpr double kBounds[7] = {9.5e-4, 8.6e-6, 1.2e-7, 1.5e-9, 1.25e-11, 1.35e-13, 2.0e-15};
 
 /// The modified Bessel function of order 0: its series has positive terms only.
@@ -50,7 +50,7 @@ long double horner(const std::vector<long double>& c, long double t) {
   return y;
 }
 
-/// Largest difference between a polynomial and f, relative to `scale`.
+/// Largest difference between a polynomial and f.
 template <class F>
 long double misfit(const std::vector<long double>& c, F&& f) {
   long double worst = 0;

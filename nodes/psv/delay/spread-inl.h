@@ -141,7 +141,7 @@ inline HWY_NOINLINE void weigh_extended(const GriddedRow& job, Profile profile, 
   const DelaySky& sky = job.plan.sky;
   const auto n_taper = static_cast<std::size_t>(job.how.n_taper_term);
   const std::vector<double>& matrix = chebyshev_matrix(job.how.n_taper_term);
-  const double scale = scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+  const double scale = argument_scale(profile);
   for (std::size_t s = 0; s < count; ++s) {
     const std::size_t shape = first + s - sky.n_point;
     const double along = sky.axes[shape].along(job.u, job.v, job.w);

@@ -128,8 +128,7 @@ RT_HD void add_row(const AdjointJob& job, const DeviceRow& row, const DeviceSour
     all.position[2] += row.w * of_path + row.dw * of_change;
   }
   if (job.shapes) {
-    const double scale = scale_of(job.sum.profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
-    const double of_argument = -2 * scale * (bends(job) ? of.fall : of.square);
+    const double of_argument = -2 * argument_scale(job.sum.profile) * (bends(job) ? of.fall : of.square);
     const double along = of_argument * s.axes.along(row.u, row.v, row.w);
     const double across = of_argument * s.axes.across(row.u, row.v, row.w);
     all.axes[0] += along * row.u, all.axes[1] += along * row.v, all.axes[2] += along * row.w;

@@ -129,8 +129,7 @@ RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<
 /// X of the taper G(X nu^2) of a shape (runtime/math/profile.h), nu in hertz.
 RT_HD inline double taper_argument(Profile profile, const DeviceSource& s, const DeviceRow& row, double lowest_hz) {
   const double along = s.axes.along(row.u, row.v, row.w), across = s.axes.across(row.u, row.v, row.w);
-  const double scale = scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
-  const double x = scale * (along * along + across * across);
+  const double x = argument_scale(profile) * (along * along + across * across);
   // Beyond exp(-80) nothing is left to lose, and ratios of neighbouring channels stay within range.
   const bool is_limited = is_exponential(profile) && lowest_hz > 0 && x > 80 / (lowest_hz * lowest_hz);
   return is_limited ? 80 / (lowest_hz * lowest_hz) : x;

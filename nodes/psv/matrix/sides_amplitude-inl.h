@@ -29,11 +29,13 @@ HWY_INLINE SideVector of_rows(const std::int32_t* row, const F& f) {
   return vector_of([&](std::size_t i) { return row[i] >= 0 ? f(static_cast<std::size_t>(row[i]), i) : 0.0; });
 }
 
-/// Bound of |u l + v m + w n| for all sources.
+/// Bound of |u l + v m + w n| for all sources, at the cells where that is a number: what the others give is none by
+/// any series, and the largest of a vector must not depend on where they stand in it.
 HWY_INLINE double largest(const Extent& extent, const CellUvw& at) {
   const SideTag d;
   const auto by = [&](SideVector x, double y) HWY_ATTR { return hn::Mul(hn::Abs(x), hn::Set(d, y)); };
-  return hn::GetLane(hn::MaxOfLanes(d, hn::Add(by(at.u, extent.l), hn::Add(by(at.v, extent.m), by(at.w, extent.n)))));
+  const SideVector bound = hn::Add(by(at.u, extent.l), hn::Add(by(at.v, extent.m), by(at.w, extent.n)));
+  return hn::GetLane(hn::MaxOfLanes(d, hn::IfThenZeroElse(hn::IsNaN(bound), bound)));
 }
 
 /// to[source] = or *= sinc(u l + v m + w n).

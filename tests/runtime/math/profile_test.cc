@@ -94,6 +94,10 @@ TEST(Profile, SlopesAndBoundsAreThoseOfTheTaper) {
       EXPECT_NEAR(moved.v, taper_of(profile, x), 1e-15);
       EXPECT_NEAR(moved.d, -fall_of(profile, x) * moved.v, 1e-15);
     }
+    // From where G is flat to many turns of a uniform disk.
+    for (double x = 1e-3; x < 1e4; x *= 1.01) {
+      EXPECT_LE(std::abs(x * fall_of(profile, x) * taper_of(profile, x)), kSteepestTaper) << x;
+    }
     for (const double bound : {-0.9, -0.1, 0.0})
       for (const double more : {0.0, 0.2, 3.0, 10.5})
         for (const double im : {0.0, 0.1, -2.0, 30.0}) {

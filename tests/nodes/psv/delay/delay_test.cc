@@ -14,7 +14,8 @@ namespace {
 
 /// A case, its plan and the rows it gives.
 struct Delayed {
-  Delayed(const CaseOptions& options, double tolerance) : c(options) {
+  Delayed(const CaseOptions& options, double tolerance) : Delayed(options, tolerance, Case(options)) {}
+  Delayed(const CaseOptions& options, double tolerance, Case scene) : c(std::move(scene)) {
     sky = psv::pack_sky<double>(c.sky_input());
     channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
     rows = c.psv_rows();
@@ -239,6 +240,42 @@ TEST(Delay, ADirectionThatIsNoNumberReachesTheResultAndNothingElse) {
   Delayed delayed(o, 1e-6);
   delayed.plan.sky.l[3] = std::nan("");
   for (const Complex<double> z : delayed.evaluate()) EXPECT_TRUE(std::isnan(z.re) || z.re == 0);
+}
+
+TEST(Delay, SpectraWithoutANumberInOneChannelAreNoSeries) {
+  // In a channel between those that the series goes through, and in the first one, which it goes through.
+  for (const std::size_t channel : {0, 511}) {
+    CaseOptions o = many_channels(1024);
+    o.spectra = o.smooth = true;
+    Delayed delayed(o, 1e-6);
+    ASSERT_EQ(delayed.plan.obstacle, "");
+    delayed.c.brightness[channel].re = std::nan("");
+    delayed.sky = psv::pack_sky<double>(delayed.c.sky_input());
+    const psv::delay::DelayPlan plan =
+        psv::delay::plan_delay({delayed.sky, delayed.channels, delayed.rows, delayed.jones}, 1e-6);
+    EXPECT_NE(plan.obstacle.find("spectra"), std::string::npos) << channel;
+  }
+}
+
+TEST(Delay, TapersFeelFrequenciesThatMissTheRegularGrid) {
+  // A source in the phase centre: its phase has no part in the error.
+  CaseOptions o = many_channels(1024);
+  o.n_source = 1;
+  o.gaussians = true;
+  o.phase_rad = 1e-9;
+  Case c(o);
+  for (std::size_t f = 1; f + 1 < c.n_channel(); f += 2) {
+    c.frequency[f] += 3e-4 * o.spacing_hz;
+    c.channels[f].frequency = c.frequency[f];
+  }
+  for (const double tolerance : kTolerances) {
+    Delayed delayed(o, tolerance, c);
+    if (delayed.plan.obstacle.empty()) {
+      EXPECT_LE(worst_error(delayed.c, delayed.evaluate()), tolerance) << tolerance;
+    } else {
+      EXPECT_LE(tolerance, 1e-8) << delayed.plan.obstacle;
+    }
+  }
 }
 
 TEST(Delay, IsAsAccurateOnEveryInstructionSet) {

@@ -133,5 +133,28 @@ TEST(PsvSides, KeepsWhatIsNotANumberWhereItIs) {
     }
 }
 
+// Cells of several times are in one vector: what is no number at one of them must not decide how the factors of the
+// others are made.
+TEST(PsvSides, KeepsARateThatIsNotANumberAtItsRow) {
+  Options o;
+  o.pairs = {{Term::kComplex, Term::kComplex}}, o.smearing = true, o.n_channel = 1, o.n_time = 8, o.n_antenna = 2;
+  for (std::size_t fast = 0; fast < o.n_time; ++fast)
+    for (std::size_t hit = 0; hit < o.n_time; ++hit) {
+      if (hit == fast) continue;
+      Array array(o);
+      for (std::size_t r = 0; r < o.n_time; ++r)
+        for (int k = 3; k < 6; ++k) array.uvw[k][r] *= r == fast ? 1 : 1e-4;
+      std::vector<Complex<double>> expected, out;
+      array.error(1, &expected);
+      array.uvw[3][hit] = NAN;
+      array.error(1, &out);
+      EXPECT_TRUE(std::isnan(out[hit * 4].re));
+      for (std::size_t r = 0; r < o.n_time; ++r)
+        if (r != hit) {
+          EXPECT_NEAR(abs(out[r * 4] - expected[r * 4]), 0, 1e-14 * array.total_flux) << hit << fast << r;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace rimetree::testing
