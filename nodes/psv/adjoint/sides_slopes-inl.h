@@ -89,19 +89,19 @@ inline std::vector<Gain> gains_of(SidesProduct kind, bool right, bool diagonal, 
 /// few.
 HWY_INLINE void add_products_of(const double* from, const SideNumber (&y)[2], SideNumber (&sum)[2]) {
   SideNumber x = load_number(from);
-  hold(x.re), hold(x.im);
+  keep_in_register(x.re), keep_in_register(x.im);
   for (int n = 0; n < 2; ++n) add_product(x, y[n], sum[n]);
 }
 HWY_INLINE void add_products_of(const double* from, const ThreeParts (&y)[2], ThreeParts (&sum)[2]) {
   const SideTag d;
   SideVector x = hn::Load(d, from);
-  hold(x);
+  keep_in_register(x);
   for (int n = 0; n < 2; ++n) sum[n].re = hn::MulAdd(x, y[n].re, sum[n].re);
   x = hn::Load(d, from + hn::Lanes(d));
-  hold(x);
+  keep_in_register(x);
   for (int n = 0; n < 2; ++n) sum[n].im = hn::MulAdd(x, y[n].im, sum[n].im);
   x = hn::Load(d, from + 2 * hn::Lanes(d));
-  hold(x);
+  keep_in_register(x);
   for (int n = 0; n < 2; ++n) sum[n].both = hn::MulAdd(x, y[n].both, sum[n].both);
 }
 HWY_INLINE void add_conjugate_to(const SideNumber& a, double* sum) { add_to(conj_of(a), sum); }

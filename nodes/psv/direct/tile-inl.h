@@ -16,6 +16,7 @@
 
 #include "hwy/highway.h"
 #include "nodes/psv/blocks.h"
+#include "nodes/psv/registers-inl.h"
 #include "nodes/psv/turns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,15 +85,6 @@ HWY_INLINE void flush(D d, hn::Vec<D> a, double scale, double* sum) {
     for (std::size_t i = 0; i < hn::Lanes(d); i += hn::Lanes(dd))
       hn::Store(hn::MulAdd(hn::PromoteTo(dd, hn::Load(dh, part + i)), by, hn::Load(dd, sum + i)), dd, sum + i);
   }
-}
-
-/// Keeps the compiler from reading v from memory again at each of its uses: the innermost loops would then be limited
-/// by loads.
-template <class V>
-HWY_INLINE void keep_in_register([[maybe_unused]] V& v) {
-#if HWY_ARCH_X86 && HWY_COMPILER_GCC
-  __asm__("" : "+v"(v.raw));
-#endif
 }
 
 /// Pairs that a call of plane_tile() takes, and of smeared_sums().

@@ -133,13 +133,13 @@ TileCount count_tiles(const MatrixPlan& plan, std::int32_t n) {
   std::vector<std::size_t> left_tile, right_tile;
   for (std::size_t i = 0; i < plan.left.size(); ++i) left_tile.push_back(i / size * n_right);
   for (std::size_t i = 0; i < plan.right.size(); ++i) right_tile.push_back(i / size);
-  std::vector<std::int32_t> seen(n_left * n_right, -1);
+  std::vector<std::int32_t> last_layer(n_left * n_right, -1);
   std::vector<std::size_t> times(n_left * n_right, 0);
   for (const MatrixEntry& e : plan.entries) {
     const std::size_t tile =
         left_tile[static_cast<std::size_t>(e.left)] + right_tile[static_cast<std::size_t>(e.right)];
-    if (seen[tile] == e.layer) continue;
-    seen[tile] = e.layer;
+    if (last_layer[tile] == e.layer) continue;
+    last_layer[tile] = e.layer;
     ++times[tile];
   }
   // What multiplies has 16 rows and eight columns: antennas, with Jones terms twice as many.

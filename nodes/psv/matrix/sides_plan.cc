@@ -14,6 +14,8 @@ namespace {
 constexpr double kPlaceShare = 0.75;
 /// Radians across a channel beyond which its phase is not known well enough from a path in double precision.
 constexpr double kLargestTurn = 64;
+/// Radians over a cell below which the mean over it is not to be told from its middle: sinc(x/2) is 1 within x^2/24.
+constexpr double kNoSmear = 1e-8;
 /// What rounding leaves.
 constexpr double kRounding = 1e-13;
 /// Cells that layers with few channels are put together for.
@@ -221,8 +223,8 @@ SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads, bo
   }
   const Rows& rows = of.rows;
   const SmearingLimits limits = largest_phase_change(of.sky.extent, of.channels, rows);
-  plan.smear_time = rows.is_smeared_in_time() && limits.time_rad > 1e-8;
-  plan.smear_frequency = rows.du != nullptr && rows.smear_frequency && limits.frequency_rad > 1e-8;
+  plan.smear_time = rows.is_smeared_in_time() && limits.time_rad > kNoSmear;
+  plan.smear_frequency = rows.is_smeared_in_frequency() && limits.frequency_rad > kNoSmear;
   if (plan.smear_frequency && 0.5 * limits.frequency_rad > kLargestTurn) {
     plan.obstacle = "phases change too much across a channel";
     return plan;

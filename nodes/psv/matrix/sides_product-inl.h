@@ -10,6 +10,7 @@
 #include <array>
 
 #include "nodes/psv/matrix/sides_fill-inl.h"
+#include "nodes/psv/registers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv::matrix {
@@ -40,15 +41,6 @@ HWY_INLINE void add_to(const SideNumber& a, double* sum) {
   const std::size_t lanes = hn::Lanes(d);
   hn::Store(hn::Add(hn::Load(d, sum), a.re), d, sum);
   hn::Store(hn::Add(hn::Load(d, sum + lanes), a.im), d, sum + lanes);
-}
-
-/// Keeps a number in a register: compilers would rather read it again for each product.
-HWY_INLINE void hold(SideVector& x) {
-#if HWY_ARCH_X86 && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
-  asm("" : "+v"(x.raw));
-#else
-  (void)x;
-#endif
 }
 
 /// A product of complex numbers by three of real ones instead of four,
@@ -82,7 +74,7 @@ using Factor = ThreeParts;
 HWY_INLINE void assign(const SideNumber& a, SideNumber& to) { to = a; }
 HWY_INLINE void assign(const SideNumber& a, ThreeParts& to) { to = {a.re, a.im, hn::Add(a.re, a.im)}; }
 HWY_INLINE Factor factor_of(SideNumber a) {
-  hold(a.re), hold(a.im);
+  keep_in_register(a.re), keep_in_register(a.im);
   Factor factor;
   assign(a, factor);
   return factor;

@@ -116,9 +116,8 @@ double products_nanoseconds(const SidesShape& shape, const SidesCosts& costs) {
 
 double sides_seconds(const Summed& of, const SidesShape& shape, const SidesWork& work,
                      const SidesCosts& costs = kValues) {
-  const bool smeared = of.rows.du != nullptr;
   const double extended = double(of.sky.n_source - of.sky.n_point) / std::max(double(of.sky.n_source), 1.0);
-  const double factors = (smeared && of.rows.smear_time ? 1 : 0) + (smeared && of.rows.smear_frequency ? 1 : 0);
+  const double factors = (of.rows.is_smeared_in_time() ? 1 : 0) + (of.rows.is_smeared_in_frequency() ? 1 : 0);
   const double pair =
       products_nanoseconds(shape, costs) + Costs::kSidesSmeared * factors + Costs::kSidesShaped * extended;
   const double end = shape.left_matrix || shape.right_matrix ? costs.matrix_side : costs.scalar_side;
