@@ -229,7 +229,8 @@ def _task(opened: OpenSet, models: Models, terms: Sequence[Term], options: Calib
         "sky model": models.fingerprint,
         "terms": [str(term) for term in terms],
         "order of solving": "in turn" if options.in_turn else "together",
-        "held solutions": [fingerprint_of(one) for one in options.held] + [options.interpolation] * bool(options.held),
+        "held solutions": [[fingerprint_of(one) for one in sets] for sets in options.held_files]
+        + [options.interpolation] * bool(options.held),
         "data": {key: str(value) for key, value in asdict(options.data).items()},
         "solver options": asdict(options.solver),
         "selection": {key: str(value) for key, value in asdict(options.selection).items()},

@@ -14,6 +14,7 @@ from .model.held import Held, HeldTerm
 from .model.models import Model, Models
 from .plan.held_edges import edges_of_plans, edges_of_solutions, joined_edges
 from .plan.planning import CalibrationOptions, GroupPlan, plan_groups
+from .solutions.one_turn import is_turn, require_one_turn, turns_of
 from .solutions.parallactic import is_known, parallactic_solutions
 from .solutions.solutions import Solutions
 from .terms.kinds import KINDS
@@ -52,6 +53,8 @@ def plan_stages(
             "min_snr wants a term with amplitudes, e.g. gains: phases alone do not say how much of the model is in the "
             "data"
         )
+    given = [name for sets in options.held_files for name in turns_of(sets)]
+    require_one_turn([*given, *(term.name for term in terms if is_known(term))])
     stages = _stages(path, terms, options, summary or inspect(path, scan_cells=False))
     return _averaged(path, stages, terms, options, sky) if options.average_loss > 0 else stages
 
@@ -63,7 +66,7 @@ def _averaged(path, stages: Sequence[Stage], terms: Sequence[Term], options: Cal
     for number, stage in enumerate(stages):
         plans = []
         for plan in stage.plans:
-            held = [edges_of_solutions(one, plan.group, options.interpolation) for one in options.held]
+            held = [edges_of_solutions(one, plan.group, options.interpolation) for sets in options.held_files for one in sets]
             held += [
                 edges_of_plans([*(p for p in earlier.plans)], earlier.terms, plan.group.field_id, options.interpolation)
                 for earlier in stages[:number]
@@ -198,10 +201,13 @@ class KnownTerms:
 
 
 def _held_terms(options: CalibrationOptions) -> list[HeldTerm]:
-    names = list(dict.fromkeys(term.name for one in options.held for term in one.terms))
+    return [term for sets in options.held_files for term in _of_file(sets, options.interpolation)]
+
+
+def _of_file(every: Sequence[Solutions], interpolation: str) -> list[HeldTerm]:
     found = []
-    for name in names:
-        sets = [one for one in options.held if any(term.name == name for term in one.terms)]
+    for name in dict.fromkeys(term.name for one in every for term in one.terms):
+        sets = [one for one in every if any(term.name == name for term in one.terms)]
         term = sets[0][name]
         found.append(
             HeldTerm(
@@ -209,7 +215,8 @@ def _held_terms(options: CalibrationOptions) -> list[HeldTerm]:
                 term.diagonal,
                 "patch" if term.of_directions else None,
                 has_amplitude="amplitude" in KINDS[term.kind].quantities,
-                interpolation=options.interpolation,
+                interpolation=interpolation,
+                turns=is_turn(term),
                 sets=sets,
             )
         )

@@ -60,6 +60,7 @@ def test_scalar_makes_one_of_two():
         ("G: diag,", "no option"),
         ("G: diag, all window", "no option"),
         ("G: diag, min", "no option 'min'"),
+        ("G: diag, on A,B", "spaces between names"),
         ("G:", "no kind ''"),
     ],
 )

@@ -36,6 +36,14 @@ def test_what_is_held_must_be_for_some_of_the_antennas(command, sets):
     assert "what is to be held is for other antennas" in text and not (sets / "no.h5").exists()
 
 
+def test_terms_of_what_is_held_are_chosen(command, sets):
+    hold = ["--hold", sets / "sol.h5", "--dry-run"]
+    text = command(*solve(sets, "near", "K: diag", "no.h5", *hold, "--hold-terms", "!G"), code=1).output
+    assert "--hold-terms !G: no term is left; the solutions have G" in text
+    command(*solve(sets, "near", "K: diag", "no.h5", *hold, "--hold-terms", "G"))
+    command(*solve(sets, "near", "K: diag", "no.h5", "--dry-run", "--hold-terms", "G"), code=2)
+
+
 def test_solutions_of_another_band_are_named_before_they_are_used(command, sets):
     said = "solutions of G are for 1398 to 1402 MHz"
     for more in (["--dry-run"], []):

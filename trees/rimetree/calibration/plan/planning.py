@@ -38,8 +38,8 @@ class CalibrationOptions:
 
     `data_desc_id`, `field_id`, `selection`: only these rows and channels. `in_turn`: one term is solved for after the
     other, those whose turn has been are held. `held`: solutions (of windows) that are held all the time, outside the
-    terms; `interpolation`: of what is held, "nearest" or "linear". `start`: solutions that terms of the same
-    name begin at. `flag_solutions`: flag those that stand out by so many standard deviations (0: none). `flag_data`:
+    terms, or lists of them, of several files, the outermost first; `interpolation`: of what is held, "nearest" or
+    "linear". `start`: solutions that terms of the same name begin at. `flag_solutions`: flag those that stand out by so many standard deviations (0: none). `flag_data`:
     the same of visibilities, which are left out of the solve. `noise_per`: "baseline" or "channel": weights follow the
     noise that the residuals of each show ("": they are believed). `min_fraction`: flag solutions of less than this
     fraction of good data; `min_snr`: or with less signal over noise than this, which wants a term with amplitudes.
@@ -60,7 +60,7 @@ class CalibrationOptions:
     field_id: int | Sequence[int] | None = None
     selection: ms.Selection = field(default_factory=ms.Selection)
     in_turn: bool = False
-    held: Sequence[Solutions] = ()
+    held: Sequence[Solutions] | Sequence[Sequence[Solutions]] = ()
     interpolation: str = "nearest"
     start: Sequence[Solutions] = ()
     flag_solutions: float = 0.0
@@ -104,6 +104,12 @@ class CalibrationOptions:
                 "data can be moved from the phase centre in the FIELD table only, not from another one that is given "
                 "for their UVW: correct the FIELD table first"
             )
+
+    @property
+    def held_files(self) -> list[list[Solutions]]:
+        """What is held, file by file: two files may have terms of the same names."""
+        alone = [one for one in self.held if isinstance(one, Solutions)]
+        return [*([alone] if alone else []), *(list(one) for one in self.held if not isinstance(one, Solutions))]
 
     @property
     def is_moved(self) -> bool:

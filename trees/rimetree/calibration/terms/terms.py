@@ -43,6 +43,10 @@ _CHANNELS = ("chan", "chans", "channel", "channels")
 _SCANS = ("scan", "scans")
 _DIRECTIONS = ("patch", "source")
 _ALL_WINDOWS = "all windows"
+_OPTIONS = (
+    '"per patch", "per source", "scalar", "all windows", "common ANTENNAS", "smooth WIDTH" or "on FIELDS"; commas stand '
+    "between options, spaces between names"
+)
 
 
 @dataclass(frozen=True)
@@ -221,16 +225,15 @@ def _smooth(text: str, words: Sequence[str]) -> tuple[tuple[str, float], ...]:
 def _interval(text: str, option: str) -> tuple[str, Interval]:
     match = _AMOUNT.fullmatch(option)
     units = [*_TIME, "slots", "scans", "Hz", "kHz", "MHz", "GHz", "chan"]
-    if not match:
+    bare = match and match[1] is None and match[2].lower() not in _SLOTS + _CHANNELS + _SCANS
+    if not match or bare:
+        similar = difflib.get_close_matches(option, ["per patch", "per source", "scalar", _ALL_WINDOWS], n=1)
+        hint = f" (did you mean {similar[0]}?)" if similar else ""
         raise CalibrationError(
-            f"term {text!r}: {option!r} is no option; expected an interval (a number and {', '.join(units)}), "
-            '"per patch", "per source", "scalar", "all windows", "common", "smooth" or "on FIELD"'
+            f"term {text!r}: there is no option {option!r}{hint}; expected an interval (a number and "
+            f"{', '.join(units)}), {_OPTIONS}"
         )
     unit = match[2].lower()
-    if match[1] is None and unit not in _SLOTS + _CHANNELS + _SCANS:
-        raise CalibrationError(
-            f"term {text!r}: {_unknown('option', option, [*units, 'per patch', 'scalar', _ALL_WINDOWS])}"
-        )
     amount = float(match[1] or 1)
     if not amount > 0:
         raise CalibrationError(f"term {text!r}: the interval {option!r} must be positive")

@@ -9,7 +9,7 @@ import click
 from ...machine import size_text
 from ..errors import Failed, Interrupted, NothingUsable
 from ..options.beams import antennas_of
-from ..options.calibration import calibration_options, order_options, solver_options
+from ..options.calibration import calibration_options, held_files, order_options, solver_options
 from ..options.centre import centre_option, warn_of_directions
 from ..options.data_selection import averaging_options, channels_option, rows_options, selection_of
 from ..options.evaluation import evaluation_options
@@ -130,7 +130,7 @@ def command(ms, terms, out, **given):
     _require_reference(fields["flux_from"], stages)
     if given["from_field"]:
         solved = {plan.group.field_id for plan in plans}
-        require_from_field(fields["from_field"], solved, [one for held in options.held for one in held.terms])
+        require_from_field(fields["from_field"], solved, [one for sets in options.held_files for held in sets for one in held.terms])
     _look_at_given(options, stages)
     _require_direction(given["direction"], options, stages, model, fields["apply_to"])
     if given["apply_"] and not all(one.kind.diagonal for one in parsed):
@@ -237,7 +237,7 @@ def _finish(ms, model, parsed, out, options, report, summary: dict, fields: dict
     if not report.usable:
         untouched = "; the set is left as it is" if applies else ""
         raise NothingUsable(f"{nothing_text(report, len(parsed), out, options)}{untouched}")
-    held = [calibration.read_h5parm(file) for file in given["hold"]]
+    held = held_files(given)
     return_freed_memory()  # what follows reads and writes more than it computes
     if given["report"]:  # with the models' own scale
         found = calibration.residuals(ms, model, [*held, report.solutions], options)
@@ -259,7 +259,7 @@ def _require_direction(direction: str | None, options, stages, model, applied) -
     models = model if isinstance(model, dict) else {}
     every = [as_model(one) for one in models.values() or [model]]
     terms = [term for stage in stages for term in stage.terms if term.per is not None]
-    held = [name for one in options.held for term in one.terms for name in term.directions if name]
+    held = [name for sets in options.held_files for one in sets for term in one.terms for name in term.directions if name]
     for field in sorted(fields):
         own = [as_model(models[field])] if field in models else every
         names = [name for one in own for term in terms for name in one.directions(term.per) if term.acts_on(name)]
@@ -290,10 +290,10 @@ def _look_at_given(options, stages) -> None:
     texts = [_outliers_in_means(options)]
     for stage in stages:
         for group in (plan.group for plan in stage.plans):
-            calibration.check_held(options.held, group)
             texts += calibration.start_warnings(options.start, group, stage.terms)
-            if options.held:
-                held = calibration.solutions_for(options.held, group)
+            for sets in options.held_files:
+                calibration.check_held(sets, group)
+                held = calibration.solutions_for(sets, group)
                 said = (calibration.held_warning, calibration.frequency_warning, calibration.feed_warning)
                 texts += [warning(group, held) for warning in said]
             if options.start:
@@ -308,6 +308,7 @@ def _check_usage(given: dict, out: str, applies: bool) -> None:
             raise click.UsageError(f"{option} goes with --apply or --subtract")
     refuse_without("--apply or --subtract", applies, "output_column", "no_flag_version", "direction")
     refuse_without("--apply, --subtract or --hold", applies or bool(given["hold"]), "interpolation")
+    refuse_without("--hold", bool(given["hold"]), "hold_terms")
     refuse_without("--sky", bool(given["sky"]), "sky_format", "skip_unsupported", "no_smearing")
     if given["average_loss"]:
         for key, option in (("average_time", "--average-time"), ("average_channels", "--average-channels")):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ..errors import Failed
 
 
-def of_terms(files: Sequence, names: Sequence[str]) -> list:
-    """Of solution sets of some files the terms of these names or patterns, as of `--terms`; raises where one of them
+def of_terms(files: Sequence, names: Sequence[str], option: str = "--terms") -> list:
+    """Of solution sets of some files the terms of these names or patterns, as of an `option`; raises where one of them
     fits no term, or none is left."""
     from rimetree.calibration.terms.terms import is_among
 
@@ -17,5 +17,5 @@ def of_terms(files: Sequence, names: Sequence[str]) -> list:
     chosen = [one for one in there if is_among(one, names)]
     if lost or not chosen:
         what = f"there is no term {', '.join(lost)}" if lost else "no term is left"
-        raise Failed(f"--terms {','.join(names)}: {what}; the solutions have {', '.join(there)}")
+        raise Failed(f"{option} {','.join(names)}: {what}; the solutions have {', '.join(there)}")
     return [[one.only(chosen) for one in sets] for sets in files]

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from .applied_terms import of_terms
 from .names import NAMES
 from .quantities import Count, Number, Quantity
 from .with_options import with_options
@@ -78,7 +79,7 @@ def solver_options(function):
 
 
 def order_options(function):
-    """--in-turn, --hold, --apply-to, --from-field, --flux-from."""
+    """--in-turn, --start, --hold, --hold-terms, --apply-to, --from-field, --flux-from."""
     return with_options(
         function,
         click.option(
@@ -101,6 +102,12 @@ def order_options(function):
             "the outermost first. They are applied too, but not written to --out.",
         ),
         click.option(
+            "--hold-terms",
+            type=NAMES,
+            metavar="NAMES",
+            help="Hold these terms of --hold only: names or patterns, e.g. B,G*; !P leaves out.",
+        ),
+        click.option(
             "--apply-to",
             type=NAMES,
             metavar="FIELD",
@@ -120,6 +127,14 @@ def order_options(function):
             "too faint as a whole, are scaled to it, and their fluxes printed.",
         ),
     )
+
+
+def held_files(given: dict) -> list:
+    """The solutions of each file of --hold, of the terms of --hold-terms."""
+    from rimetree import calibration
+
+    files = [calibration.read_h5parm(file) for file in given["hold"]]
+    return files if given["hold_terms"] is None else of_terms(files, given["hold_terms"], "--hold-terms")
 
 
 def calibration_options(given: dict, field_id, sky: str, summary: dict):
@@ -150,7 +165,7 @@ def calibration_options(given: dict, field_id, sky: str, summary: dict):
         min_snr=given["min_snr"],
         average_loss=given["average_loss"] or 0.0,
         average_radius_rad=given["average_radius"],
-        held=[one for file in given["hold"] for one in calibration.read_h5parm(file)],
+        held=held_files(given),
         interpolation=given["interpolation"],
         reference=given["reference"],
         phase_centre_rad=given["phase_centre"],

@@ -7,7 +7,7 @@ import click
 #: Options in the order in which they are shown; a command shows those that it has.
 SECTIONS = {
     "Terms and the model": """--term --sky --sky-format --skip-unsupported --patch --beam --pointing --drift-scan
-        --model-column --phase-centre --no-smearing --in-turn --start --hold""",
+        --model-column --phase-centre --no-smearing --in-turn --start --hold --hold-terms""",
     "Which data": """--data-column --field --ddid --scan --time --antenna --baseline --channels --uvmin --uvmax""",
     "Averaging on reading": """--move-phase-centre --average-time --average-channels --average-loss --average-radius""",
     "The fit": """--reference --robust --noise-per --flag-data --iterations --successive --scale-errors --min-fraction
