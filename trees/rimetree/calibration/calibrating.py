@@ -163,7 +163,7 @@ class _Run:
 
     def solve(self, stage: Stage, sessions: Sequence[Session], together: int) -> list[Solutions]:
         """All chunks of a stage, so many sessions at a time; what was found, by window."""
-        windows, before = windows_of(sessions, stage.terms), len(self.reports)
+        windows, before = windows_of(sessions, stage.terms, stage.feeds_apart), len(self.reports)
         self._stages.append(list(windows.values()))
         with contextlib.closing(in_order(sessions, before, together, self._chunk)) as chunks:
             for session, number, report, arrays in chunks:

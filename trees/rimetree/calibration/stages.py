@@ -17,6 +17,7 @@ from .plan.planning import CalibrationOptions, GroupPlan, plan_groups
 from .solutions.one_turn import is_turn, require_one_turn, turns_of
 from .solutions.parallactic import is_known, parallactic_solutions
 from .solutions.solutions import Solutions
+from .terms.conventions import leaves_phase_between_feeds
 from .terms.kinds import KINDS
 from .terms.terms import Term, has_amplitude, is_among
 
@@ -24,12 +25,14 @@ from .terms.terms import Term, has_amplitude, is_among
 @dataclass(frozen=True, eq=False)
 class Stage:
     """Terms that are solved for together, of `plans`; `before` and `after`: names of the terms that stand outside and
-    inside these in the measurement equation and have been solved for in an earlier stage."""
+    inside these in the measurement equation and have been solved for in an earlier stage; `feeds_apart`: the phase
+    between the feeds of the reference antenna is left to a crosshand phase of a later stage."""
 
     terms: tuple[Term, ...]
     plans: tuple[GroupPlan, ...]
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    feeds_apart: bool = False
 
 
 @checked
@@ -66,7 +69,11 @@ def _averaged(path, stages: Sequence[Stage], terms: Sequence[Term], options: Cal
     for number, stage in enumerate(stages):
         plans = []
         for plan in stage.plans:
-            held = [edges_of_solutions(one, plan.group, options.interpolation) for sets in options.held_files for one in sets]
+            held = [
+                edges_of_solutions(one, plan.group, options.interpolation)
+                for sets in options.held_files
+                for one in sets
+            ]
             held += [
                 edges_of_plans([*(p for p in earlier.plans)], earlier.terms, plan.group.field_id, options.interpolation)
                 for earlier in stages[:number]
@@ -99,7 +106,8 @@ def _stages(path: str | os.PathLike, terms: Sequence[Term], options: Calibration
         plans = tuple(plan_groups(path, [term], own, summary=summary))
         before = tuple(one.name for one in terms[:place])
         after = tuple(name for name in known if name not in before)
-        stages.append(Stage((term,), plans, before, after))
+        apart = leaves_phase_between_feeds(term, terms[place + 1 :])
+        stages.append(Stage((term,), plans, before, after, apart))
     if not stages:
         raise CalibrationError("there is nothing to solve for: parallactic angles are known; add a term")
     return stages

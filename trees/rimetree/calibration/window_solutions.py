@@ -17,7 +17,7 @@ from .session import Session
 from .solutions.choosing import FIELDS, SEEN, fields_of, fields_text
 from .solutions.faint_solutions import faint
 from .solutions.gains_of_noise import GainsOverErrors, feeds_without_signal
-from .solutions.one_reference import with_one_reference
+from .solutions.one_reference import with_feeds_apart, with_one_reference
 from .solutions.outliers_of_solutions import without_outliers
 from .solutions.solutions import Solutions
 from .solutions.term_solutions import TermSolutions
@@ -31,7 +31,8 @@ from .terms.terms import Term
 class WindowSolutions:
     """Solutions of the terms of one stage in one spectral window, or in several that are solved together."""
 
-    def __init__(self, sessions: Sequence[Session], terms: Sequence[Term]):
+    def __init__(self, sessions: Sequence[Session], terms: Sequence[Term], feeds_apart: bool):
+        self._feeds_apart = feeds_apart
         self._session, self._sessions, self._terms = sessions[0], list(sessions), list(terms)
         group = self._session.plan.group
         antennas = sorted({antenna for session in sessions for antenna in session.plan.group.antennas})
@@ -108,8 +109,9 @@ class WindowSolutions:
         return smoothed(found, term, min(self._smoothed_hz, default=0.0))
 
     def _of_one_reference(self, found: TermSolutions) -> TermSolutions:
-        """With phases that go on where the reference antenna is another for want of data."""
-        if len(set(self._references.values())) < 2 or found.field_ids is None:
+        """With phases that go on where the reference antenna is another for want of data, and without that between the
+        feeds where it is left to a later stage."""
+        if found.field_ids is None or not (self._feeds_apart or len(set(self._references.values())) > 1):
             return found
         names = np.empty(len(found.time_s), object)
         for field_id in np.unique(found.field_ids):
@@ -117,6 +119,8 @@ class WindowSolutions:
             own = np.flatnonzero(found.field_ids == field_id)
             near = slots[np.searchsorted(0.5 * (slots[1:] + slots[:-1]), found.time_s[own])]
             names[own] = [self._references[int(field_id), float(slot)] for slot in near]
+        if self._feeds_apart:
+            found = with_feeds_apart(found, list(names))
         others = [term.kind for term in self._terms if term.name != found.name]
         apart = all(kind.diagonal and kind.name != "crosshand" for kind in others)
         return with_one_reference(found, list(names), feeds_apart=apart)
@@ -169,12 +173,14 @@ def without_signal(windows: Sequence[WindowSolutions]) -> dict[tuple[int, ...], 
     }
 
 
-def windows_of(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[tuple[int, ...], WindowSolutions]:
+def windows_of(
+    sessions: Sequence[Session], terms: Sequence[Term], feeds_apart: bool
+) -> dict[tuple[int, ...], WindowSolutions]:
     """{data description ids: `WindowSolutions`} of the sessions of one stage."""
     by_window: dict[tuple[int, ...], list[Session]] = {}
     for session in sessions:
         by_window.setdefault(session.plan.group.data_desc_ids, []).append(session)
-    return {ids: WindowSolutions(some, terms) for ids, some in by_window.items()}
+    return {ids: WindowSolutions(some, terms, feeds_apart) for ids, some in by_window.items()}
 
 
 def joined_sets(

@@ -39,10 +39,11 @@ class CalibrationOptions:
     `data_desc_id`, `field_id`, `selection`: only these rows and channels. `in_turn`: one term is solved for after the
     other, those whose turn has been are held. `held`: solutions (of windows) that are held all the time, outside the
     terms, or lists of them, of several files, the outermost first; `interpolation`: of what is held, "nearest" or
-    "linear". `start`: solutions that terms of the same name begin at. `flag_solutions`: flag those that stand out by so many standard deviations (0: none). `flag_data`:
-    the same of visibilities, which are left out of the solve. `noise_per`: "baseline" or "channel": weights follow the
-    noise that the residuals of each show ("": they are believed). `min_fraction`: flag solutions of less than this
-    fraction of good data; `min_snr`: or with less signal over noise than this, which wants a term with amplitudes.
+    "linear". `start`: solutions that terms of the same name begin at. `flag_solutions`: flag those that stand out by
+    so many standard deviations (0: none). `flag_data`: the same of visibilities, which are left out of the solve.
+    `noise_per`: "baseline" or "channel": weights follow the noise that the residuals of each show ("": they are
+    believed). `min_fraction`: flag solutions of less than this fraction of good data; `min_snr`: or with less signal
+    over noise than this, which wants a term with amplitudes.
     `average_loss`: each baseline is averaged on reading over as many slots and channels as lose at most this part of
     the amplitude of a source `average_radius_rad` from the phase centre (None: the farthest of the sky model); 0: as
     `selection` says. `reference`: name of the antenna that phases refer to (None: one with many good data).

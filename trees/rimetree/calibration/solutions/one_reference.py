@@ -43,6 +43,24 @@ def with_one_reference(term: TermSolutions, references: Sequence[str], *, feeds_
     return replace(term, value={**term.value, quantity: value})
 
 
+def with_feeds_apart(term: TermSolutions, references: Sequence[str]) -> TermSolutions:
+    """Phases of which both feeds are relative to the reference antenna's; `references` as above.
+
+    Crossed hands tell the phase between its feeds, and with it all that leakages do to them: as gains of fields that
+    are polarised differently, or not at all, it would be another for each."""
+    value, sigma = term.value["phase"].copy(), term.sigma["phase"].copy()
+    for t, name in enumerate(references):
+        at = term.antennas.index(name) if name in term.antennas else None
+        if at is None:
+            continue
+        good = ~term.flag[t, :, at].any(axis=-1)  # [freq, direction]
+        between = np.where(good, value[t, :, at, :, 1] - value[t, :, at, :, 0], 0.0)
+        value[t, :, :, :, 1] = np.angle(np.exp(1j * (value[t, :, :, :, 1] - between[:, None])))
+        value[t, :, at, :, 1] = np.where(good, value[t, :, at, :, 0], value[t, :, at, :, 1])
+        sigma[t, :, at, :, 1] = np.where(good, sigma[t, :, at, :, 0], sigma[t, :, at, :, 1])
+    return replace(term, value={**term.value, "phase": value}, sigma={**term.sigma, "phase": sigma})
+
+
 def _runs(references: NDArray, field_ids: NDArray | None) -> list[NDArray[np.intp]]:
     """Intervals of a field that follow each other, of one reference."""
     found = []

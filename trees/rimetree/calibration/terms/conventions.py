@@ -58,6 +58,20 @@ def as_fine(one: Term, other: Term) -> bool:
     return _cuts(one.time, other.time) and _cuts(one.frequency, other.frequency)
 
 
+def leaves_phase_between_feeds(term: Term, later: Sequence[Term]) -> bool:
+    """Whether the phase between the feeds that a term of the whole sky has is left to a crosshand phase whose turn
+    comes later: one that can be as different from channel to channel."""
+    return (
+        term.per is None
+        and term.kind.name in ("diag", "phase")
+        and len(term.elements) == 2
+        and any(
+            other.kind.name == "crosshand" and other.per is None and _cuts(other.frequency, term.frequency)
+            for other in later
+        )
+    )
+
+
 def _cuts(fine: Interval | None, coarse: Interval | None) -> bool:
     """Whether the coarse intervals are whole numbers of the fine ones."""
     if coarse is None or fine is None:

@@ -44,8 +44,8 @@ _SCANS = ("scan", "scans")
 _DIRECTIONS = ("patch", "source")
 _ALL_WINDOWS = "all windows"
 _OPTIONS = (
-    '"per patch", "per source", "scalar", "all windows", "common ANTENNAS", "smooth WIDTH" or "on FIELDS"; commas stand '
-    "between options, spaces between names"
+    '"per patch", "per source", "scalar", "all windows", "common ANTENNAS", "smooth WIDTH" or "on FIELDS"; commas '
+    "stand between options, spaces between names"
 )
 
 

@@ -130,7 +130,9 @@ def command(ms, terms, out, **given):
     _require_reference(fields["flux_from"], stages)
     if given["from_field"]:
         solved = {plan.group.field_id for plan in plans}
-        require_from_field(fields["from_field"], solved, [one for sets in options.held_files for held in sets for one in held.terms])
+        require_from_field(
+            fields["from_field"], solved, [one for sets in options.held_files for held in sets for one in held.terms]
+        )
     _look_at_given(options, stages)
     _require_direction(given["direction"], options, stages, model, fields["apply_to"])
     if given["apply_"] and not all(one.kind.diagonal for one in parsed):
@@ -259,7 +261,9 @@ def _require_direction(direction: str | None, options, stages, model, applied) -
     models = model if isinstance(model, dict) else {}
     every = [as_model(one) for one in models.values() or [model]]
     terms = [term for stage in stages for term in stage.terms if term.per is not None]
-    held = [name for sets in options.held_files for one in sets for term in one.terms for name in term.directions if name]
+    held = [
+        name for sets in options.held_files for one in sets for term in one.terms for name in term.directions if name
+    ]
     for field in sorted(fields):
         own = [as_model(models[field])] if field in models else every
         names = [name for one in own for term in terms for name in one.directions(term.per) if term.acts_on(name)]
