@@ -16,6 +16,11 @@ class BlockFactor {
   /// Takes the matrix, whose sparsity has an order, scaled to unit diagonal; unknowns of scale 0 have a row of the unit
   /// matrix.
   void set(const NormalEquations& equations, const Eigen::VectorXd& scale);
+  /// Of a block by itself: the lower triangle.
+  const Eigen::MatrixXd& own(std::size_t block) const { return blocks_[block].own; }
+  const BlockOrder& order() const { return *order_; }
+  /// Adds to the elements of a block, for the factorisations that follow.
+  void add_to_block(std::size_t block, const Eigen::MatrixXd& values) { blocks_[block].own += values; }
   /// Adds to an element of the diagonal, for the factorisations that follow.
   void add_to_diagonal(std::size_t unknown, double value);
   /// Factors of the matrix plus a multiple of the unit matrix; false if it is not positive.

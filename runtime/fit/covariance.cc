@@ -23,6 +23,8 @@ namespace {
 constexpr double kNullPart = 1e-5;
 // What a condition sees of a null space less than this part of what others see is a rounding error.
 constexpr double kUnseen = 1e-9;
+// Squares of what rounding leaves.
+constexpr double kSquaredRounding = 1e-14;
 // Above this order all eigenvalues take too long; only the null space is found.
 constexpr Eigen::Index kLarge = 100;
 // And above this one a sparse matrix is not made dense, whatever happens.
@@ -48,15 +50,13 @@ Spectrum of_dense(const NormalEquations& equations, const Eigen::VectorXd& scale
   if (!part.good) part = spectrum_by_eigenvalues(matrix, wanted);
   if (!part.good || m == scale.size()) return part;
   Spectrum all = part;
-  all.null = Eigen::MatrixXd::Zero(scale.size(), part.null.cols());
+  Eigen::MatrixXd null = Eigen::MatrixXd::Zero(scale.size(), part.null.cols());
+  null(moving, Eigen::all) = Eigen::MatrixXd(part.null);
+  all.null = null.sparseView();
   all.images = Eigen::MatrixXd::Zero(scale.size(), part.images.cols());
+  if (part.images.cols() > 0) all.images(moving, Eigen::all) = part.images;
   all.inverse = Eigen::VectorXd::Zero(scale.size());
-  for (Eigen::Index i = 0; i < m; ++i) {
-    const Eigen::Index at = moving[static_cast<std::size_t>(i)];
-    all.null.row(at) = part.null.row(i);
-    if (part.images.cols() > 0) all.images.row(at) = part.images.row(i);
-    all.inverse[at] = part.inverse[i];
-  }
+  all.inverse(moving) = part.inverse;
   return all;
 }
 
@@ -126,10 +126,10 @@ void project(const Eigen::MatrixXd& moves, const Eigen::MatrixXd& images, const 
   }
 }
 
-/// Takes what the conditions determine out of the null space, and makes `inverse` that of a solution that fulfils them:
-/// the diagonal of P A+ P^T with P = 1 - R (C^T R)+ C^T, of conditions C and the part R of the null space that they
-/// see.
-void impose(const Wanted& wanted, Moved moved, Spectrum& spectrum) {
+/// Of the null space, orthonormal columns for what the conditions determine. Makes `inverse` that of a solution that
+/// fulfils them: the diagonal of P A+ P^T with P = 1 - R (C^T R)+ C^T, of conditions C and the part R of the null space
+/// that they see.
+Eigen::MatrixXd impose(const Wanted& wanted, Moved moved, Spectrum& spectrum) {
   // A condition may see little of the steps that it is for, as that on the slope of a narrow band: each as much as
   // others.
   Eigen::MatrixXd conditions = wanted.columns;
@@ -141,16 +141,16 @@ void impose(const Wanted& wanted, Moved moved, Spectrum& spectrum) {
     seen.row(c) *= factor;
     spectrum.images.col(c) *= factor;
   }
-  const Eigen::JacobiSVD<Eigen::MatrixXd> parts(seen, Eigen::ComputeFullV | Eigen::ComputeThinU);
+  const Eigen::JacobiSVD<Eigen::MatrixXd> parts(seen, Eigen::ComputeThinV | Eigen::ComputeThinU);
   const Eigen::VectorXd& values = parts.singularValues();
   const auto rank = static_cast<Eigen::Index>((values.array() > kNullPart * values[0]).count());
-  if (!(values[0] > 0)) return;
-  const Eigen::MatrixXd moves = spectrum.null * parts.matrixV().leftCols(rank) *
-                                values.head(rank).cwiseInverse().asDiagonal() *
-                                parts.matrixU().leftCols(rank).transpose();
+  if (!(values[0] > 0)) return {spectrum.null.rows(), 0};
+  Eigen::MatrixXd determined = spectrum.null * parts.matrixV().leftCols(rank);
+  const Eigen::MatrixXd moves =
+      determined * values.head(rank).cwiseInverse().asDiagonal() * parts.matrixU().leftCols(rank).transpose();
   const Eigen::MatrixXd middle = conditions.transpose() * spectrum.images;
   project(moves, spectrum.images, middle, wanted, moved, spectrum);
-  spectrum.null = (spectrum.null * parts.matrixV().rightCols(spectrum.null.cols() - rank)).eval();
+  return determined;
 }
 
 /// What the data say of scaled unknowns.
@@ -163,9 +163,30 @@ struct Sight {
   std::vector<bool> determined;  ///< by combination
 };
 
-bool is_determined(const Eigen::MatrixXd& null, const Eigen::VectorXd& row) {
-  return (null.transpose() * row).norm() <= kNullPart * row.norm();
-}
+/// Whether combinations have no part in a null space, but for what orthonormal vectors of it, `known`, say.
+class Determined {
+ public:
+  Determined(const Eigen::SparseMatrix<double>& null, Eigen::MatrixXd known) : null_(null), known_(std::move(known)) {}
+  /// `combination`: of different unknowns, that have these scales.
+  bool operator()(const Combination& combination, const Eigen::VectorXd& scale) const {
+    if (null_.cols() == 0) return true;
+    Eigen::SparseVector<double> in_null(null_.cols());
+    Eigen::VectorXd in_known = Eigen::VectorXd::Zero(known_.cols());
+    double all = 0;
+    for (const auto& [k, coefficient] : combination) {
+      const auto row = static_cast<Eigen::Index>(k);
+      const double part = scale[row] * coefficient;
+      in_null += part * null_.row(row).transpose();
+      in_known += part * known_.row(row).transpose();
+      all += part * part;
+    }
+    return in_null.squaredNorm() - in_known.squaredNorm() <= kNullPart * kNullPart * all;
+  }
+
+ private:
+  Eigen::SparseMatrix<double, Eigen::RowMajor> null_;
+  Eigen::MatrixXd known_;
+};
 
 Sight sight_of(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted,
                const std::vector<Combination>& combinations) {
@@ -176,11 +197,13 @@ Sight sight_of(const NormalEquations& equations, const Eigen::VectorXd& scale, c
   sight.nulls = static_cast<std::size_t>(spectrum.null.cols());
   sight.condition = spectrum.largest / spectrum.smallest;
   const bool any = (scale.array() > 0).count() > static_cast<Eigen::Index>(sight.nulls);
-  if (any && wanted.columns.cols() > 0 && sight.nulls > 0) impose(wanted, Moved::added, spectrum);
-  sight.undetermined = spectrum.null.rowwise().squaredNorm();
+  Eigen::MatrixXd known(scale.size(), 0);
+  if (any && wanted.columns.cols() > 0 && sight.nulls > 0) known = impose(wanted, Moved::added, spectrum);
+  sight.undetermined = squared_rows(spectrum.null) - known.rowwise().squaredNorm();
+  sight.undetermined = (sight.undetermined.array() > kSquaredRounding).select(sight.undetermined, 0.0);
   sight.at_most = sight.undetermined / (kRankTolerance * spectrum.largest);
-  for (const Combination& combination : combinations)
-    sight.determined.push_back(is_determined(spectrum.null, columns_of({combination}, scale)));
+  const Determined is_determined(spectrum.null, std::move(known));
+  for (const Combination& combination : combinations) sight.determined.push_back(is_determined(combination, scale));
   return sight;
 }
 
@@ -235,21 +258,22 @@ Sight sight_of_blocks(const NormalEquations& equations, const Eigen::VectorXd& s
     for (std::size_t k = 0; k < pairs[b].size(); ++k)
       all.spectrum.elements[static_cast<Eigen::Index>(pairs[b][k])] = spectrum.elements[static_cast<Eigen::Index>(k)];
     if (spectrum.null.cols() == 0) continue;
-    all.undetermined(at) = spectrum.null.rowwise().squaredNorm();
+    all.undetermined(at) = squared_rows(spectrum.null);
     all.at_most(at) = all.undetermined(at) / (kRankTolerance * spectrum.largest);
+    const Determined is_determined(spectrum.null, Eigen::MatrixXd(own_scale.size(), 0));
     others(at, Eigen::all) = without(spectrum.null, others(at, Eigen::all));
     for (const std::size_t c : combinations_of[b]) {
       Combination part;
       for (const auto& [k, coefficient] : combinations[c])
         if (order.block_of[k] == static_cast<std::int32_t>(b)) part.emplace_back(order.place[k], coefficient);
-      all.determined[c] = all.determined[c] && is_determined(spectrum.null, columns_of({part}, own_scale));
+      all.determined[c] = all.determined[c] && is_determined(part, own_scale);
     }
   }
   all.spectrum.good = true;
   if (wanted.known.cols() == 0) return all;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(others.transpose() * others);
   all.nulls += static_cast<std::size_t>((eigen.eigenvalues().array() > kOther).count());
-  all.spectrum.null = wanted.known;
+  all.spectrum.null = wanted.known.sparseView();
   if (wanted.columns.cols() > 0) impose(wanted, Moved::counted_already, all.spectrum);
   return all;
 }
@@ -310,7 +334,7 @@ std::vector<std::vector<double>> null_space(const NormalEquations& equations, co
       spectrum_of(equations, scale, {Eigen::MatrixXd(scale.size(), 0), {}, orthonormal(known, scale), false});
   if (!spectrum.good) return steps;
   for (Eigen::Index k = 0; k < spectrum.null.cols(); ++k) {
-    const Eigen::VectorXd step = spectrum.null.col(k).cwiseProduct(scale);
+    const Eigen::VectorXd step = Eigen::VectorXd(spectrum.null.col(k)).cwiseProduct(scale);
     steps.emplace_back(step.data(), step.data() + step.size());
   }
   return steps;

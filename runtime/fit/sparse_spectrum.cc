@@ -78,6 +78,8 @@ class Inverter {
  public:
   virtual ~Inverter() = default;
   virtual Eigen::MatrixXd times(const Eigen::MatrixXd& x) const = 0;
+  /// Finds vectors of the null space that have few elements, and makes their eigenvalues 1. `known`: as in Wanted.
+  virtual Sparse fill_null_space(const Eigen::MatrixXd& known) = 0;
   virtual void add_to_diagonal(Eigen::Index k, double value) = 0;
   virtual bool factorise(double shift) = 0;
   virtual Eigen::MatrixXd solve(const Eigen::MatrixXd& x) const = 0;
@@ -89,6 +91,7 @@ class SparseInverter final : public Inverter {
  public:
   explicit SparseInverter(Sparse matrix) : matrix_(std::move(matrix)) { factor_.analyzePattern(matrix_); }
   Eigen::MatrixXd times(const Eigen::MatrixXd& x) const override { return matrix_.selfadjointView<Eigen::Lower>() * x; }
+  Sparse fill_null_space(const Eigen::MatrixXd& /*known*/) override { return Sparse(matrix_.rows(), 0); }
   void add_to_diagonal(Eigen::Index k, double value) override { matrix_.coeffRef(k, k) += value; }
   bool factorise(double shift) override {
     factor_.setShift(shift);
@@ -114,6 +117,7 @@ class BlockInverter final : public Inverter {
  public:
   BlockInverter(const NormalEquations& equations, const Eigen::VectorXd& scale) { factor_.set(equations, scale); }
   Eigen::MatrixXd times(const Eigen::MatrixXd& x) const override { return factor_.times(x); }
+  Sparse fill_null_space(const Eigen::MatrixXd& known) override;
   void add_to_diagonal(Eigen::Index k, double value) override {
     factor_.add_to_diagonal(static_cast<std::size_t>(k), value);
   }
@@ -127,36 +131,106 @@ class BlockInverter final : public Inverter {
   BlockFactor factor_;
 };
 
+/// By block: known vectors that are 0 outside of it.
+std::vector<std::vector<Eigen::Index>> known_by_block(const BlockOrder& order, const Eigen::MatrixXd& known) {
+  constexpr double kOutside = 1e-20;  // the square of rounding errors, with some room
+  std::vector<std::vector<Eigen::Index>> found(order.blocks.size());
+  for (Eigen::Index c = 0; c < known.cols(); ++c) {
+    Eigen::Index peak = 0;
+    known.col(c).cwiseAbs().maxCoeff(&peak);
+    const std::int32_t b = order.block_of[static_cast<std::size_t>(peak)];
+    if (b < 0) continue;
+    double outside = 0;
+    for (Eigen::Index k = 0; k < known.rows(); ++k)
+      if (order.block_of[static_cast<std::size_t>(k)] != b) outside += known(k, c) * known(k, c);
+    if (outside < kOutside) found[static_cast<std::size_t>(b)].push_back(c);
+  }
+  return found;
+}
+
+// What the equations of a block do not see, no equation sees, as the matrix is not negative. So each block, such as the
+// gains of one time, has vectors of its own, the phase that all its antennas have in common.
+Sparse BlockInverter::fill_null_space(const Eigen::MatrixXd& known) {
+  constexpr Eigen::Index kFew = 32;  // unknowns, of which all eigenvalues are found sooner
+  const BlockOrder& order = factor_.order();
+  const std::vector<std::vector<Eigen::Index>> known_of = known_by_block(order, known);
+  std::vector<Eigen::Triplet<double>> elements;
+  int columns = 0;
+  for (std::size_t b = 0; b < order.blocks.size(); ++b) {
+    const std::vector<Eigen::Index> rows(order.blocks[b].unknowns.begin(), order.blocks[b].unknowns.end());
+    const Eigen::MatrixXd& own = factor_.own(b);
+    const Wanted wanted{Eigen::MatrixXd(own.rows(), 0), {}, known(rows, known_of[b]), false};
+    Spectrum spectrum;
+    if (own.rows() > kFew) spectrum = spectrum_by_null_space(own, wanted);
+    if (!spectrum.good) spectrum = spectrum_by_eigenvalues(own, wanted);
+    if (!spectrum.good || spectrum.null.cols() == 0) continue;
+    for (int c = 0; c < spectrum.null.cols(); ++c, ++columns)
+      for (Sparse::InnerIterator e(spectrum.null, c); e; ++e)
+        elements.emplace_back(static_cast<int>(rows[static_cast<std::size_t>(e.row())]), columns, e.value());
+    factor_.add_to_block(b, Eigen::MatrixXd(spectrum.null * spectrum.null.transpose()));
+  }
+  Sparse null(known.rows(), columns);
+  null.setFromTriplets(elements.begin(), elements.end());
+  return null;
+}
+
+/// Orthonormal columns for what is left of `known` outside of `null`.
+Eigen::MatrixXd known_outside(const Sparse& null, const Eigen::MatrixXd& known) {
+  constexpr double kNone = 1e-3;  // of a vector
+  if (known.cols() == 0 || null.cols() == 0) return known;
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> factors(without(null, known));
+  factors.setThreshold(kNone / std::max(factors.maxPivot(), kNone));
+  return factors.householderQ() * Eigen::MatrixXd::Identity(known.rows(), factors.rank());
+}
+
+Sparse side_by_side(const Sparse& a, const Eigen::MatrixXd& b) {
+  Sparse both(a.rows(), a.cols() + b.cols());
+  both.leftCols(a.cols()) = a;
+  both.rightCols(b.cols()) = b.sparseView();
+  return both;
+}
+
 // With unknowns held that the null space moves, as many as it has dimensions, the matrix has an inverse G, and the
-// pseudo-inverse is P G P with the projector P onto what is determined.
+// pseudo-inverse is P G P with the projector P onto what is determined. Of a part N of the null space that was filled
+// with ones the inverse has N N^T more.
 Spectrum spectrum_by_inverse(Eigen::Index n, Inverter& matrix, const Wanted& wanted) {
   Spectrum result;
   const Multiply multiply = [&](const Eigen::MatrixXd& x) { return matrix.times(x); };
   const Multiply solve = [&](const Eigen::MatrixXd& x) { return matrix.solve(x); };
   result.largest = largest_eigenvalue(n, multiply);
-  if (!matrix.factorise(10 * kRankTolerance * result.largest) ||
-      !find_null_space(n, wanted.known, multiply, solve, result))
-    return result;
+  const Sparse filled = matrix.fill_null_space(wanted.known);
+  if (!matrix.factorise(10 * kRankTolerance * result.largest)) return result;
+  const NullSpace others = find_null_space(n, known_outside(filled, wanted.known), multiply, solve, result.largest);
+  if (!others.good) return result;
+  result.null = side_by_side(filled, others.vectors);
+  result.smallest = others.smallest;
   if (!wanted.inverse) {
     result.good = true;
     return result;
   }
-  const Eigen::Index nulls = result.null.cols();
+  const Eigen::Index nulls = others.vectors.cols();
   if (nulls > 0) {
-    const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> pivoted(result.null.transpose());
+    const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> pivoted(others.vectors.transpose());
     for (Eigen::Index k = 0; k < nulls; ++k) matrix.add_to_diagonal(pivoted.colsPermutation().indices()[k], 1);
   }
   if (!matrix.factorise(0)) return result;
   matrix.invert(wanted, result.inverse, result.elements);
   if (nulls > 0) {
-    const Eigen::MatrixXd images = matrix.solve(result.null), middle = result.null.transpose() * images;
-    result.inverse += ((result.null * middle - 2 * images).cwiseProduct(result.null)).rowwise().sum();
+    const Eigen::MatrixXd images = matrix.solve(others.vectors), middle = others.vectors.transpose() * images;
+    result.inverse += ((others.vectors * middle - 2 * images).cwiseProduct(others.vectors)).rowwise().sum();
     for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
       const auto [i, j] = wanted.pairs[k];
-      result.elements[static_cast<Eigen::Index>(k)] += (result.null.row(i) * middle).dot(result.null.row(j)) -
-                                                       images.row(i).dot(result.null.row(j)) -
-                                                       images.row(j).dot(result.null.row(i));
+      result.elements[static_cast<Eigen::Index>(k)] += (others.vectors.row(i) * middle).dot(others.vectors.row(j)) -
+                                                       images.row(i).dot(others.vectors.row(j)) -
+                                                       images.row(j).dot(others.vectors.row(i));
     }
+  }
+  if (filled.cols() > 0) {
+    result.inverse -= squared_rows(filled);
+    const Eigen::SparseMatrix<double, Eigen::RowMajor> by_row = filled;
+    for (std::size_t k = 0; k < wanted.pairs.size(); ++k)
+      result.elements[static_cast<Eigen::Index>(k)] -=
+          by_row.row(wanted.pairs[k].first).dot(by_row.row(wanted.pairs[k].second));
   }
   result.inverse = result.inverse.cwiseMax(0.0);
   if (wanted.columns.cols() > 0)

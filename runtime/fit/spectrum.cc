@@ -18,13 +18,6 @@ Eigen::MatrixXd any(Eigen::Index n, Eigen::Index columns) {
   return Eigen::MatrixXd::NullaryExpr(n, columns, [&] { return static_cast<double>(random()) / 4294967296.0 - 0.5; });
 }
 
-Eigen::MatrixXd side_by_side(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
-  if (a.cols() == 0) return b;
-  Eigen::MatrixXd both(a.rows(), a.cols() + b.cols());
-  both << a, b;
-  return both;
-}
-
 /// How many steps of inverse iteration take out of the null space what belongs to the smallest other eigenvalue
 /// (relative to the largest), which data hardly determine: each leaves the part shift / (eigenvalue + shift) of it.
 int iterations_until_apart(double eigenvalue) {
@@ -35,9 +28,15 @@ int iterations_until_apart(double eigenvalue) {
 
 }  // namespace
 
-Eigen::MatrixXd without(const Eigen::MatrixXd& known, const Eigen::MatrixXd& x) {
-  if (known.cols() == 0) return x;
-  return x - known * (known.transpose() * x).eval();
+Eigen::MatrixXd side_by_side(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
+  if (a.cols() == 0) return b;
+  Eigen::MatrixXd both(a.rows(), a.cols() + b.cols());
+  both << a, b;
+  return both;
+}
+
+Eigen::VectorXd squared_rows(const Eigen::SparseMatrix<double>& columns) {
+  return columns.cwiseAbs2() * Eigen::VectorXd::Ones(columns.cols());
 }
 
 Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix, const Wanted& wanted) {
@@ -56,7 +55,7 @@ Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix, const Wanted& wa
   const Eigen::VectorXd values = eigen.eigenvalues().head(n);  // ascending
   result.largest = n > 0 ? values[n - 1] : 0;
   const auto nulls = static_cast<Eigen::Index>((values.array() <= kRankTolerance * result.largest).count());
-  result.null = side_by_side(wanted.known, eigen.eigenvectors().leftCols(nulls));
+  result.null = side_by_side(wanted.known, eigen.eigenvectors().leftCols(nulls)).sparseView();
   result.smallest = nulls < n ? values[nulls] : 0;
   const auto others = eigen.eigenvectors().middleCols(nulls, n - nulls);
   const Eigen::VectorXd inverses = values.tail(n - nulls).cwiseInverse();
@@ -76,14 +75,12 @@ double largest_eigenvalue(Eigen::Index n, const Multiply& matrix) {
   return power.norm();
 }
 
-bool find_null_space(Eigen::Index n, const Eigen::MatrixXd& known, const Multiply& matrix, const Multiply& solve,
-                     Spectrum& spectrum) {
+NullSpace find_null_space(Eigen::Index n, const Eigen::MatrixXd& known, const Multiply& matrix, const Multiply& solve,
+                          double largest) {
   constexpr Eigen::Index kFirst = 8;  // vectors
   constexpr int kLook = 2, kSteps = 6;
   const Eigen::Index unknown = n - known.cols();
-  spectrum.null = known;
-  spectrum.smallest = 0;
-  if (unknown <= 0) return true;
+  if (unknown <= 0) return {true, known, 0};
   for (Eigen::Index columns = std::min(kFirst, unknown);; columns = std::min(2 * columns, unknown)) {
     Eigen::MatrixXd x = any(n, columns);
     Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz;
@@ -93,18 +90,16 @@ bool find_null_space(Eigen::Index n, const Eigen::MatrixXd& known, const Multipl
         x = Eigen::HouseholderQR<Eigen::MatrixXd>(without(known, solve(without(known, x)))).householderQ() *
             Eigen::MatrixXd::Identity(n, columns);
       ritz.compute(x.transpose() * matrix(x));
-      if (!ritz.eigenvalues().allFinite()) return false;
-      nulls = (ritz.eigenvalues().array() <= kRankTolerance * spectrum.largest).count();
+      if (!ritz.eigenvalues().allFinite()) return {};
+      nulls = (ritz.eigenvalues().array() <= kRankTolerance * largest).count();
       if (nulls == columns && columns < unknown) break;  // there may be more
       wanted = kSteps;
       if (nulls > 0 && nulls < columns)
-        wanted = std::max(wanted, iterations_until_apart(ritz.eigenvalues()[nulls] / spectrum.largest));
+        wanted = std::max(wanted, iterations_until_apart(ritz.eigenvalues()[nulls] / largest));
     }
     const Eigen::VectorXd& values = ritz.eigenvalues();
     if (nulls == columns && columns < unknown) continue;
-    spectrum.null = side_by_side(known, x * ritz.eigenvectors().leftCols(nulls));
-    spectrum.smallest = nulls < columns ? values[nulls] : 0;
-    return true;
+    return {true, side_by_side(known, x * ritz.eigenvectors().leftCols(nulls)), nulls < columns ? values[nulls] : 0};
   }
 }
 
@@ -125,25 +120,28 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wan
     solve_lower_transposed(shifted, y);
     return y;
   };
-  if (!find_null_space(n, wanted.known, multiply, solve, result)) return result;
+  const NullSpace found = find_null_space(n, wanted.known, multiply, solve, result.largest);
+  if (!found.good) return result;
+  result.null = found.vectors.sparseView();
+  result.smallest = found.smallest;
   if (!wanted.inverse) {
     result.inverse = Eigen::VectorXd::Zero(n);
     result.good = true;
     return result;
   }
   shifted = matrix;
-  const DenseView null = view(result.null);
-  add_product(shifted, null, null.transposed(), result.null.cols(), false, Triangle::lower);
+  const DenseView null = view(found.vectors);
+  add_product(shifted, null, null.transposed(), found.vectors.cols(), false, Triangle::lower);
   if (!factorise_lower(shifted)) return result;
   Eigen::MatrixXd root = Eigen::MatrixXd::Zero(n, n);
-  invert_lower(shifted, root);   // the inverse is root^T root
-  if (result.null.cols() > 0) {  // of it what is not in the null space
-    Eigen::MatrixXd of_null = Eigen::MatrixXd::Zero(n, result.null.cols());
+  invert_lower(shifted, root);     // the inverse is root^T root
+  if (found.vectors.cols() > 0) {  // of it what is not in the null space
+    Eigen::MatrixXd of_null = Eigen::MatrixXd::Zero(n, found.vectors.cols());
     add_product(of_null, view(root), null, n);
-    add_product(root, view(of_null), null.transposed(), result.null.cols(), true);
+    add_product(root, view(of_null), null.transposed(), found.vectors.cols(), true);
   }
   result.inverse = root.colwise().squaredNorm().transpose();
-  if (wanted.columns.cols() > 0) result.images = without(result.null, solve(wanted.columns));
+  if (wanted.columns.cols() > 0) result.images = without(found.vectors, solve(wanted.columns));
   result.elements.resize(static_cast<Eigen::Index>(wanted.pairs.size()));
   for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
     const auto [i, j] = wanted.pairs[k];

@@ -25,7 +25,7 @@ struct Wanted {
 
 struct Spectrum {
   bool good = false;
-  Eigen::MatrixXd null;              ///< [n, number of null vectors], orthonormal; the known ones first
+  Eigen::SparseMatrix<double> null;  ///< [n, number of null vectors], orthonormal
   Eigen::VectorXd inverse;           ///< diagonal of the pseudo-inverse
   Eigen::MatrixXd images;            ///< of the wanted columns: the pseudo-inverse times them
   Eigen::VectorXd elements;          ///< of the pseudo-inverse, for each wanted pair
@@ -40,13 +40,28 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wan
 /// Likewise, of a sparse matrix, scaled; of the inverse only those elements are made that its factors have.
 Spectrum spectrum_of_sparse(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted);
 
-/// The null space of a matrix by inverse iteration; `smallest` of what is returned as above. `solve` multiplies by the
-/// inverse of matrix + 10 kRankTolerance largest. `known`: [n, any number], vectors of it; the others are looked for.
 using Multiply = std::function<Eigen::MatrixXd(const Eigen::MatrixXd&)>;
-bool find_null_space(Eigen::Index n, const Eigen::MatrixXd& known, const Multiply& matrix, const Multiply& solve,
-                     Spectrum& spectrum);
+
+struct NullSpace {
+  bool good = false;
+  Eigen::MatrixXd vectors;  ///< [n, number of null vectors], orthonormal; the known ones first
+  double smallest = 0;      ///< an estimate, from above, of the smallest eigenvalue outside
+};
+
+/// By inverse iteration. `solve` multiplies by the inverse of matrix + 10 kRankTolerance largest, of its largest
+/// eigenvalue. `known`: [n, any number], vectors of the null space; the others are looked for.
+NullSpace find_null_space(Eigen::Index n, const Eigen::MatrixXd& known, const Multiply& matrix, const Multiply& solve,
+                          double largest);
 /// x without what the orthonormal columns of `known` have of it.
-Eigen::MatrixXd without(const Eigen::MatrixXd& known, const Eigen::MatrixXd& x);
+template <class Columns>
+Eigen::MatrixXd without(const Columns& known, const Eigen::MatrixXd& x) {
+  if (known.cols() == 0) return x;
+  const Eigen::MatrixXd parts = known.transpose() * x;
+  return x - known * parts;
+}
+/// By row, the sum of squares.
+Eigen::VectorXd squared_rows(const Eigen::SparseMatrix<double>& columns);
+Eigen::MatrixXd side_by_side(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b);
 /// Its largest eigenvalue, roughly.
 double largest_eigenvalue(Eigen::Index n, const Multiply& matrix);
 

@@ -15,9 +15,12 @@ struct Case {
   NormalEquations sparse, dense;
 };
 
-/// Equations of unknowns of one of so many blocks and some that all share, in mixed order; `tied`: each observation
-/// sees only the sum of an unknown of a block and one of the border, which leaves a constant open.
-Case random_case(std::size_t n_block, std::size_t of_block, std::size_t border, bool tied) {
+/// What an observation sees of the unknowns of a block and of the border: either by itself (nothing is left open), the
+/// sum of one and one (a constant is), differences of two and of two (a constant of each block and of the border is).
+enum class Sees : std::uint8_t { each, sums, differences };
+
+/// Equations of unknowns of one of so many blocks and some that all share, in mixed order.
+Case random_case(std::size_t n_block, std::size_t of_block, std::size_t border, Sees sees) {
   std::mt19937 random(3);
   std::normal_distribution<double> normal;
   const std::size_t n = n_block * of_block + border;
@@ -28,9 +31,11 @@ Case random_case(std::size_t n_block, std::size_t of_block, std::size_t border, 
   for (std::size_t b = 0; b < n_block; ++b)
     for (std::size_t k = 0; k < of_block; ++k)
       for (std::size_t s = 0; s < border; ++s) {
-        const double a = normal(random);
-        rows.push_back({{order[b * of_block + k], a}, {order[n_block * of_block + s], tied ? a : normal(random)}});
-        if (!tied) rows.back().emplace_back(order[b * of_block + (k + 1) % of_block], normal(random));
+        const double a = normal(random), c = normal(random), d = normal(random);
+        rows.push_back({{order[b * of_block + k], a}, {order[n_block * of_block + s], sees == Sees::sums ? a : c}});
+        if (sees == Sees::sums) continue;
+        rows.back().emplace_back(order[b * of_block + (k + 1) % of_block], sees == Sees::each ? d : -a);
+        if (sees == Sees::differences) rows.back().emplace_back(order[n_block * of_block + (s + 1) % border], -c);
       }
   SparsityBuilder builder(n);
   std::vector<std::uint32_t> places;
@@ -55,7 +60,7 @@ Case random_case(std::size_t n_block, std::size_t of_block, std::size_t border, 
 }
 
 TEST(BlockFactor, OrderFindsBlocksAndWhatTheyShare) {
-  const Case one = random_case(7, 5, 4, false);
+  const Case one = random_case(7, 5, 4, Sees::each);
   const BlockOrder* order = one.sparse.sparsity->order();
   ASSERT_NE(order, nullptr);
   EXPECT_EQ(order->border.size(), 4u);
@@ -75,7 +80,7 @@ TEST(BlockFactor, NoOrderWhereAllShareData) {
 }
 
 TEST(BlockFactor, StepsAreThoseOfDenseMatrices) {
-  const Case one = random_case(6, 4, 3, false);
+  const Case one = random_case(6, 4, 3, Sees::each);
   for (const double damping : {0.0, 0.1}) {
     std::vector<bool> free(one.dense.n, true);
     free[2] = false;
@@ -89,27 +94,64 @@ TEST(BlockFactor, StepsAreThoseOfDenseMatrices) {
 }
 
 TEST(BlockFactor, ErrorsAreThoseOfDenseMatrices) {
-  for (const bool tied : {false, true}) {
-    const Case one = random_case(9, 3, 2, tied);
+  struct Kind {
+    Sees sees;
+    std::size_t n_block, of_block, border, open;
+  };
+  // Null spaces of blocks are found by all eigenvalues, or, of more than 32 unknowns, by iteration.
+  for (const Kind& kind : {Kind{Sees::each, 9, 3, 2, 0}, Kind{Sees::sums, 9, 3, 2, 1},
+                           Kind{Sees::differences, 9, 3, 3, 10}, Kind{Sees::differences, 4, 40, 5, 5}}) {
+    const Case one = random_case(kind.n_block, kind.of_block, kind.border, kind.sees);
     ASSERT_NE(one.sparse.sparsity->order(), nullptr);
     CovarianceRequest request;
     request.conditions.push_back({});
     for (std::size_t k = 0; k < one.dense.n; ++k) request.conditions[0].emplace_back(k, 1.0);
     // Of one block, of the border, and of a block with the border.
     const BlockOrder& order = *one.sparse.sparsity->order();
-    const auto &first = order.blocks[0].unknowns, &other = order.blocks[4].unknowns;
+    const auto &first = order.blocks[0].unknowns, &other = order.blocks.back().unknowns;
     request.pairs = {
         {first.front(), first.back()}, {order.border[0], order.border[1]}, {order.border[1], other.back()}};
     const std::vector<bool> held(one.dense.n, false);
     const Covariance found = covariance(one.sparse, held, request), expected = covariance(one.dense, held, request);
     EXPECT_EQ(found.rank, expected.rank);
-    EXPECT_EQ(found.rank, one.dense.n - (tied ? 1 : 0));
+    EXPECT_EQ(found.rank, one.dense.n - kind.open);
     for (std::size_t k = 0; k < one.dense.n; ++k) {
       EXPECT_NEAR(found.sigma[k], expected.sigma[k], 1e-9 * expected.sigma[k]);
       EXPECT_NEAR(found.determined[k], expected.determined[k], 1e-9);
     }
     for (std::size_t k = 0; k < request.pairs.size(); ++k)
       EXPECT_NEAR(found.of_pairs[k], expected.of_pairs[k], 1e-9 * std::abs(expected.of_pairs[k]));
+  }
+}
+
+TEST(BlockFactor, WhateverIsKnownOfTheNullSpaceItIsTheSame) {
+  const Case one = random_case(5, 4, 3, Sees::differences);
+  const std::vector<bool> held(one.dense.n, false);
+  const BlockOrder& order = *one.sparse.sparsity->order();
+  const auto constant = [&](std::vector<int> parts) {  // -1: the border
+    std::vector<double> step(one.dense.n, 0.0);
+    for (std::size_t k = 0; k < step.size(); ++k)
+      if (std::find(parts.begin(), parts.end(), order.block_of[k]) != parts.end()) step[k] = 1;
+    return step;
+  };
+  const Covariance expected = covariance(one.dense, held);
+  EXPECT_EQ(expected.rank, one.dense.n - 6);
+  // A constant of a block, of the border, of several of them, of all; one more than once, in other words.
+  const std::vector<std::vector<std::vector<int>>> known = {
+      {{2}}, {{-1}}, {{0, 3}}, {{-1, 0, 1, 2, 3, 4}}, {{-1, 2}, {2}, {-1}}, {{1}, {1, 4}, {-1}, {0, 1, 2, 3, 4}}};
+  for (const auto& steps : known) {
+    CovarianceRequest request;
+    for (const auto& parts : steps) request.open.push_back(constant(parts));
+    const Covariance found = covariance(one.sparse, held, request);
+    EXPECT_EQ(found.rank, expected.rank);
+    for (std::size_t k = 0; k < one.dense.n; ++k) {
+      EXPECT_NEAR(found.sigma[k], expected.sigma[k], 1e-9 * expected.sigma[k]);
+      EXPECT_NEAR(found.determined[k], expected.determined[k], 1e-9);
+    }
+    const auto open = null_space(one.sparse, held, request.open);
+    ASSERT_EQ(open.size(), 6u);
+    for (const std::vector<double>& step : open)
+      for (const double change : one.dense.times(step)) EXPECT_NEAR(change, 0, 1e-9);
   }
 }
 
