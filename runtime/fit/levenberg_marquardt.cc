@@ -15,36 +15,10 @@ namespace rimetree::fit {
 
 namespace {
 
-// Relative to the diagonal of the normal matrix. The least keeps directions that the data do not determine (the common
-// phase of all gains) where they are; the most is where a step is lost in rounding. Where damping alone makes steps
-// short there may be still less: a delay beside phases over a narrow band at a high frequency is told by 1e-10 of what
-// its diagonal says.
-constexpr double kLeastDamping = 1e-9, kNoDamping = 1e-13, kMostDamping = 1e12;
-// Damping below which a step is as good as undamped for the test of convergence, where it is not known to be held back.
-constexpr double kSlightDamping = 1e-6;
-// Sums over observations are good to this fraction of the power of the data, residuals to its square.
-constexpr double kRounding = 1e-13;
 // Steps that change the model by less than this part of the data's power are close to the solution.
 constexpr double kClose = 1e-3;
 // A prediction of the decrease that is off by more than this part is bad.
 constexpr double kGoodPrediction = 0.25;
-// One that is off by less than this part says that the objective is the parabola that steps are made for: one step is
-// enough, but for damping. Decreases that become less by no more than this factor show that it holds them back.
-constexpr double kExactPrediction = 0.02, kHeldBack = 0.3;
-// A decrease of twice the prediction is that of an objective without curvature, as near a saddle: steps are stretched.
-constexpr double kStraight = 1.6, kMostStretch = 256;
-// After so many steps in a row, each within sigma_tolerance, there is no need of the digits behind.
-constexpr int kSlightSteps = 4;
-// Of data without noise rounding makes the steps that are left. They bring less than sums are good to, not what is
-// predicted of them, and do not become shorter; after so many of them the fit is where it can get.
-constexpr double kHalf = 0.5;
-constexpr int kBlindSteps = 6;
-// Chi-square is stationary if so many steps together bring less than this part of the variance of one residual.
-constexpr std::size_t kStationarySteps = 20;
-constexpr double kStationary = 0.1;
-// No turn is longer (rad), but after predictions that are exact: each lets the next one be so many times as long. The
-// phase of a gain goes through many turns on the way, where a delay beside it does the opposite over a narrow band.
-constexpr double kLongest = 1, kLonger = 10;
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -62,14 +36,11 @@ LevenbergMarquardt::LevenbergMarquardt(const FitOptions& options, std::vector<do
       minimum_(std::move(minimum)),
       maximum_(std::move(maximum)),
       matrices_(std::move(matrices)),
-      damping_(std::max(options.damping, kLeastDamping)),
-      least_damping_(kLeastDamping),
-      longest_(kLongest) {
+      length_(options.damping),
+      convergence_(options.tolerance, options.sigma_tolerance) {
   for (std::size_t k = 0; k < x_.size(); ++k) x_[k] = std::clamp(x_[k], minimum_[k], maximum_[k]);
   trial_ = x_;
 }
-
-double LevenbergMarquardt::rounding() const { return kRounding * (current_.data_power + current_.objective); }
 
 bool LevenbergMarquardt::held(std::size_t k) const {
   return (x_[k] <= minimum_[k] && current_.gradient[k] < 0) || (x_[k] >= maximum_[k] && current_.gradient[k] > 0);
@@ -96,44 +67,25 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
     return propose();
   }
   ++iterations_;
-  // Sufficient decrease; below the rounding error of the sums the gradient knows better than the objective.
-  const double decrease = current_.objective - at_trial.objective;
+  const StepTried step{current_.objective - at_trial.objective, predicted_, rounding_error(current_), close_};
   // A model that ceases to be finite somewhere has fewer equations, which is no improvement.
   const bool complete = at_trial.equations >= current_.equations;
-  const double noise = rounding();
-  if (close_ && finite && complete) learn(at_trial, decrease);
-  if (std::abs(decrease) > noise)
-    blind_ = 0;
-  else if (predicted_ <= noise && std::abs(decrease - predicted_) > kHalf * predicted_ &&
-           predicted_ > kHalf * last_predicted_)
-    ++blind_;
-  last_predicted_ = predicted_;
-  if (finite && complete && decrease >= 1e-4 * predicted_ - noise) {
-    const double gain = predicted_ > noise ? decrease / predicted_ : 1;
-    const bool exact = close_ && stretch_ == 1 && predicted_ > noise && std::abs(gain - 1) < kExactPrediction;
-    if (exact && damping_ <= least_damping_ && decrease > kHeldBack * last_decrease_)
-      least_damping_ = std::max(least_damping_ / 100, kNoDamping);
-    longest_ = exact ? kLonger * longest_ : kLongest;
-    last_decrease_ = decrease;
+  if (close_ && finite && complete) learn(at_trial, step);
+  convergence_.tried(step);
+  // Sufficient decrease; below the rounding error of the sums the gradient knows better than the objective.
+  if (finite && complete && step.decrease >= 1e-4 * step.predicted - step.noise) {
     x_ = trial_;
-    objectives_.push_back(current_.objective);
+    convergence_.taken(current_.objective);
     current_ = std::move(at_trial);
-    growth_ = 2;
-    if (gain > 0.75) damping_ = std::max(damping_ / 10, least_damping_);
-    if (gain < 0.25) damping_ *= 4;
-    stretch_ = close_ && gain > kStraight ? std::min(2 * stretch_, kMostStretch) : 1;
-  } else if (stretch_ > 1) {
-    stretch_ = 1;
+    length_.taken(step);
   } else {
-    longest_ = kLongest;
-    damping_ *= growth_ * 2;  // grows faster at each failure in a row (Nielsen 1999)
-    growth_ *= 2;
+    length_.refused();
   }
   propose();
 }
 
 // From a step that was tried, and from what it was expected to bring.
-void LevenbergMarquardt::learn(const NormalEquations& at_trial, double decrease) {
+void LevenbergMarquardt::learn(const NormalEquations& at_trial, const StepTried& step) {
   const Frames there(matrices_, trial_);
   const std::vector<double> local = frames_.step_to_local(step_);
   // Half of the change of the gradient that normal matrices at both ends give, in local coordinates of each end.
@@ -147,9 +99,9 @@ void LevenbergMarquardt::learn(const NormalEquations& at_trial, double decrease)
     if (current_.diagonal(k) > 0) scale[k] = 1 / std::sqrt(current_.diagonal(k));
   }
   missing_.learn(local, std::move(difference), scale);
-  if (predicted_ <= rounding()) return;
-  const bool bad = std::abs(decrease - predicted_) > kGoodPrediction * predicted_;
-  if (!corrected_ || std::abs(decrease - predicted_gauss_) < std::abs(decrease - predicted_corrected_))
+  if (step.predicted <= step.noise) return;
+  const bool bad = std::abs(step.decrease - step.predicted) > kGoodPrediction * step.predicted;
+  if (!corrected_ || std::abs(step.decrease - predicted_gauss_) < std::abs(step.decrease - predicted_corrected_))
     corrected_ = bad;
 }
 
@@ -166,17 +118,17 @@ void LevenbergMarquardt::prepare_solver() {
 // With as much damping as is needed for a matrix that is positive; empty if there is none.
 std::vector<double> LevenbergMarquardt::damped_step() {
   constexpr int kTries = 3;
-  const double before = damping_;
-  for (int tries = 0; damping_ <= kMostDamping; ++tries) {
-    std::vector<double> step = solver_.step(damping_, current_.gradient);
+  const double before = length_.damping();
+  for (int tries = 0; length_.makes_steps(); ++tries) {
+    std::vector<double> step = solver_.step(length_.damping(), current_.gradient);
     if (!step.empty()) return step;
     if (!corrected_ || tries < kTries) {
-      damping_ *= 4;
+      length_.damp_more();
       continue;
     }
     missing_.forget();  // what was learnt is of no use here
     corrected_ = false;
-    damping_ = before;
+    length_.set_damping(before);
     prepare_solver();
   }
   return {};
@@ -188,12 +140,12 @@ void LevenbergMarquardt::propose() {
   step_ = damped_step();
   if (step_.empty()) {
     finish(FitStatus::stalled);
-  } else if (step_converged(step_) || stationary()) {
+  } else if (step_converged() || stationary()) {
     finish(FitStatus::converged);
   } else if (iterations_ >= options_.iterations) {
     corrected_ = false;
     prepare_solver();
-    missing_step_ = solver_.step(least_damping_, current_.gradient);
+    missing_step_ = solver_.step(length_.least_damping(), current_.gradient);
     finish(FitStatus::exhausted);
   }
   solver_.release();
@@ -204,28 +156,27 @@ void LevenbergMarquardt::propose() {
     close_ = true;
     frames_ = Frames(matrices_, x_);
   }
-  if (corrected_) stretch_ = 1;
-  const double shrink = std::min(1.0, longest_ / frames_.longest_turn(step_) / stretch_);
-  for (double& s : step_) s *= stretch_ * shrink;
+  if (corrected_) length_.end_stretching();
+  const double factor = length_.factor(frames_.longest_turn(step_));
+  for (double& s : step_) s *= factor;
   step_ = frames_.without_vanishing(std::move(step_));
   trial_ = frames_.move(x_, step_);
   for (std::size_t k = 0; k < x_.size(); ++k) {
     const double bounded = std::clamp(x_[k] + step_[k], minimum_[k], maximum_[k]);
     if (bounded != x_[k] + step_[k]) trial_[k] = bounded, step_[k] = bounded - x_[k];
   }
-  const double unstretched = predicted_gauss_;
+  const double of_straight = factor * predicted_gauss_;
   predicted_gauss_ = predict();
   predicted_corrected_ = predicted_gauss_ - missing_.along(frames_.step_to_local(step_));
-  predicted_ = corrected_ ? predicted_corrected_ : stretch_ > 1 ? stretch_ * shrink * unstretched : predicted_gauss_;
+  predicted_ = corrected_ ? predicted_corrected_ : length_.is_stretched() ? of_straight : predicted_gauss_;
 }
 
 // A small step may be so because it is damped: convergence is judged by the step without damping.
-bool LevenbergMarquardt::step_converged(const std::vector<double>& step) {
-  if (!converged(model_change(step))) return false;
-  const bool is_held_back = least_damping_ < kLeastDamping;
-  if (damping_ <= (is_held_back ? least_damping_ : kSlightDamping)) return true;
-  const std::vector<double> full = solver_.step(least_damping_, current_.gradient);
-  return !full.empty() && converged(model_change(full));
+bool LevenbergMarquardt::step_converged() {
+  if (!convergence_.reached(model_change(step_), current_)) return false;
+  if (length_.is_hardly_damped()) return true;
+  const std::vector<double> full = solver_.step(length_.least_damping(), current_.gradient);
+  return !full.empty() && convergence_.reached(model_change(full), current_);
 }
 
 // step^T matrix step = step^T gradient, but for the damping: the sum of w |change of the model|^2.
@@ -233,32 +184,14 @@ double LevenbergMarquardt::model_change(const std::vector<double>& step) const {
   return std::max(dot(step, current_.gradient), 0.0);
 }
 
-// Of a residual, in units of what its weight says.
-double LevenbergMarquardt::variance() const {
-  return (current_.chi_square + current_.prior_chi_square) /
-         std::max(1.0, static_cast<double>(current_.equations) - static_cast<double>(current_.n));
-}
-
-bool LevenbergMarquardt::converged(double model_change) {
-  const double floor = 1e-24 * current_.data_power;  // what rounding leaves of a perfect fit, and some more
-  if (model_change <= floor || (blind_ >= kBlindSteps && model_change <= rounding())) return true;
-  // The sum of w |error of the model|^2 is that of one residual for each unknown.
-  const double error = variance() * static_cast<double>(std::max<std::size_t>(1, current_.n));
-  slight_ = model_change <= options_.sigma_tolerance * options_.sigma_tolerance * error ? slight_ + 1 : 0;
-  return slight_ > kSlightSteps ||
-         (slight_ > 0 && model_change <= options_.tolerance * options_.tolerance * current_.data_power);
-}
-
 // Steps along directions of which the data tell hardly anything, as the phases of a gain of a source that is not there,
 // may go on for ever. Damped steps bring little wherever they are: what one with hardly any damping would bring counts
 // as well. Without any, a product of which one factor goes to 0 and the other to infinity promises much, and never
 // ends.
 bool LevenbergMarquardt::stationary() {
-  const std::size_t n = objectives_.size();
-  if (n < kStationarySteps || objectives_[n - kStationarySteps] - current_.objective > kStationary * variance())
-    return false;
+  if (!convergence_.is_stationary(current_)) return false;
   const std::vector<double> full = solver_.step(kSlightDamping, current_.gradient);
-  return !full.empty() && model_change(full) <= variance();
+  return !full.empty() && model_change(full) <= residual_variance(current_);
 }
 
 }  // namespace rimetree::fit

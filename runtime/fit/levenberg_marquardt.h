@@ -1,6 +1,6 @@
 // Levenberg-Marquardt by asking and telling: the fit says where it wants the normal equations, whoever can compute them
 // does, and the fit judges the step. So any number of fits go on side by side, whatever their equations are made from.
-// Marquardt 1963, J. SIAM 11, 431; damping relative to the diagonal, as there. Close to the solution, where steps
+// How far a step goes is StepLength's matter, when to end Convergence's. Close to the solution, where steps
 // hardly change the model any more, two things help that far from it would harm: steps of complex numbers and matrices
 // turn instead of going straight (Frames), and what the normal matrix leaves out of the curvature is learnt as soon as
 // it predicts badly (MissingCurvature).
@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/fit/convergence.h"
 #include "runtime/fit/frames.h"
 #include "runtime/fit/missing_curvature.h"
 #include "runtime/fit/normal_equations.h"
 #include "runtime/fit/normal_solver.h"
+#include "runtime/fit/step_length.h"
 
 namespace rimetree::fit {
 
@@ -61,28 +63,23 @@ class LevenbergMarquardt {
   void propose();
   std::vector<double> damped_step();
   void prepare_solver();
-  void learn(const NormalEquations& at_trial, double decrease);
-  bool step_converged(const std::vector<double>& step);
-  bool converged(double model_change);
-  double variance() const;
+  void learn(const NormalEquations& at_trial, const StepTried& step);
+  bool step_converged();
   bool stationary();
   double model_change(const std::vector<double>& step) const;
-  double rounding() const;
 
   FitOptions options_;
   std::vector<double> x_, trial_, step_, missing_step_, minimum_, maximum_;
-  std::vector<double> objectives_;  // of the steps that were taken
   std::vector<ComplexMatrix> matrices_;
   NormalEquations current_, first_;
   NormalSolver solver_;
   Frames frames_;  // at x_, once close
   MissingCurvature missing_;
-  double damping_, least_damping_, longest_, growth_ = 2, stretch_ = 1;
-  double last_predicted_ = 0, last_decrease_ = 0;         // of the step before; of the last that was taken
+  StepLength length_;
+  Convergence convergence_;
   double predicted_ = 0;                                  // decrease of the objective, by what the step was made from
   double predicted_gauss_ = 0, predicted_corrected_ = 0;  // ... without and with the missing curvature
-  int iterations_ = 0, slight_ = 0;                       // slight_: steps in a row that no error would let one see
-  int blind_ = 0;                                         // steps of which rounding hides what they bring
+  int iterations_ = 0;
   bool started_ = false, close_ = false, corrected_ = false;
   FitStatus status_ = FitStatus::running;
 };
