@@ -8,12 +8,13 @@ import click
 
 from ...machine import size_text
 from ..errors import Failed, Interrupted, NothingUsable
+from ..options.asked_calibration import AskedCalibration, ChosenFields
 from ..options.beams import antennas_of
 from ..options.calibration import calibration_options, held_files, order_options, solver_options
 from ..options.centre import centre_option, warn_of_directions
 from ..options.data_selection import averaging_options, channels_option, rows_options, selection_of
 from ..options.evaluation import evaluation_options
-from ..options.fields import chosen_fields, of_fields, require_from_field
+from ..options.fields import of_fields, require_from_field
 from ..options.models import model_column_option, read_models, sky_options, warn_of_sky
 from ..options.outcome import wait_option
 from ..options.sections import Sectioned
@@ -103,49 +104,52 @@ def command(ms, terms, out, **given):
     from rimetree.calibration.solutions.correction import require_four_hands
     from rimetree.machine import return_freed_memory
 
-    if given["memory"]:
+    asked = AskedCalibration(**given)
+    if asked.memory:
         return_freed_memory()
 
     require_ms(ms)
-    applies = given["apply_"] or given["subtract"]
-    _check_usage(given, out, applies)
-    moved = given["phase_centre"] or given["move_phase_centre"]
-    given["beams"].require(given["sky"], moved)
-    _check_written(ms, given, applies)
+    _check_usage(asked, out)
+    moved = asked.phase_centre or asked.move_phase_centre
+    asked.beams.require(asked.sky, moved)
+    _check_written(ms, asked)
     parsed = calibration.parse_terms(terms)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    fields = {key: chosen_fields(summary, given[key]) for key in ("field_names", "apply_to", "from_field", "flux_from")}
+    fields = ChosenFields.of(asked, summary)
     model = read_models(
-        summary, **{key: given[key] for key in ("sky", "sky_format", "skip_unsupported", "model_columns", "patches")}
+        summary,
+        sky=asked.sky,
+        sky_format=asked.sky_format,
+        skip_unsupported=asked.skip_unsupported,
+        model_columns=asked.model_columns,
+        patches=asked.patches,
     )
-    model = given["beams"].through(model, antennas_of(summary))
-    given["selection"] = selection_of(given, summary)
-    if given["no_smearing"] and given["sky"] and (given["selection"].averages or given["average_loss"]):
+    model = asked.beams.through(model, antennas_of(summary))
+    selection = selection_of(vars(asked), summary)
+    if asked.no_smearing and asked.sky and (selection.averages or asked.average_loss):
         log("warning: averaged data are smeared, and with --no-smearing the model is not: far sources do not fit")
-    options = calibration_options(
-        given, fields["field_names"], " ".join([*given["sky"], *given["model_columns"]]), summary
-    )
+    options = calibration_options(asked, fields.solved_on, selection, summary)
     stages = calibration.plan_stages(ms, parsed, options, model, summary=summary)
     plans = [plan for stage in stages for plan in stage.plans]
-    _require_reference(fields["flux_from"], stages)
-    if given["from_field"]:
+    _require_reference(fields.flux_from, stages)
+    if asked.from_field:
         solved = {plan.group.field_id for plan in plans}
         require_from_field(
-            fields["from_field"], solved, [one for sets in options.held_files for held in sets for one in held.terms]
+            fields.from_field, solved, [one for sets in options.held_files for held in sets for one in held.terms]
         )
     _look_at_given(options, stages)
-    _require_direction(given["direction"], options, stages, model, fields["apply_to"])
-    if given["apply_"] and not all(one.kind.diagonal for one in parsed):
+    _require_direction(asked.direction, options, stages, model, fields.apply_to)
+    if asked.apply_ and not all(one.kind.diagonal for one in parsed):
         for plan in plans:
             require_four_hands(plan.group)
     for stage in stages:
         log_windows(stage.plans, stage.terms)
-    _say_models(model, plans, summary, given)
+    _say_models(model, plans, summary, asked)
     for plan in plans:
         if plan.averaging is not None:
-            (click.echo if given["dry_run"] else log)(averaging_text(plan))
-    if given["dry_run"]:
-        _say_memory(ms, model, parsed, options, stages, given)
+            (click.echo if asked.dry_run else log)(averaging_text(plan))
+    if asked.dry_run:
+        _say_memory(ms, model, parsed, options, stages, asked)
         return
     show = Progress(options.solver.successive)
     try:
@@ -166,7 +170,7 @@ def command(ms, terms, out, **given):
         message = f"interrupted; {show.done} of {count} chunks are solved: --resume goes on after them"
         raise Interrupted(message) from None
     try:
-        _finish(ms, model, parsed, out, options, report, summary, fields, given)
+        _finish(ms, model, parsed, out, options, report, summary, fields, asked)
     except NothingUsable:
         calibration.forget_progress(out)
         raise
@@ -176,35 +180,35 @@ def command(ms, terms, out, **given):
     calibration.forget_progress(out)
 
 
-def _check_written(ms: str, given: dict, applies: bool) -> None:
+def _check_written(ms: str, asked: AskedCalibration) -> None:
     """Raises what writing to the set would: rather now than after hours of solving."""
-    if applies:
-        before = {"read": given["data_column"], "save_flags": not given["no_flag_version"]}
-        check_output(ms, given["output_column"], given["wait"], **before)
-    if given["weights"]:
-        if not given["apply_"]:
+    if asked.applies:
+        before = {"read": asked.data_column, "save_flags": not asked.no_flag_version}
+        check_output(ms, asked.output_column, asked.wait, **before)
+    if asked.weights:
+        if not asked.apply_:
             raise click.UsageError("--weights goes with --apply")
-        check_weights(ms, given["wait"])
+        check_weights(ms, asked.wait)
 
 
-def _say_models(model, plans, summary: dict, given: dict) -> None:
+def _say_models(model, plans, summary: dict, asked: AskedCalibration) -> None:
     """How large models are, and what of fields and sources warns of a wrong one."""
     from rimetree import calibration
     from rimetree.sky_fluxes import flux_text
 
-    if given["sky"] and not given["no_smearing"]:
+    if asked.sky and not asked.no_smearing:
         warn_of_exposures(summary)
     for name, own, some in _by_model(model, plans):
         if isinstance(own, calibration.ModelColumns):
             log_columns(own, some)
             continue
         groups = [plan.group for plan in some]
-        warn_of_directions(summary, [group.field_id for group in groups], given["phase_centre"])
-        warn_of_sky(own, groups, given["phase_centre"])
-        log(f"{name or given['sky'][0]}: {len(own)} sources, {flux_text(own, groups)}")
+        warn_of_directions(summary, [group.field_id for group in groups], asked.phase_centre)
+        warn_of_sky(own, groups, asked.phase_centre)
+        log(f"{name or asked.sky[0]}: {len(own)} sources, {flux_text(own, groups)}")
 
 
-def _say_memory(ms: str, model, terms, options, stages, given: dict) -> None:
+def _say_memory(ms: str, model, terms, options, stages, asked: AskedCalibration) -> None:
     """What would be solved, and what memory that would take."""
     from rimetree import calibration
 
@@ -215,14 +219,16 @@ def _say_memory(ms: str, model, terms, options, stages, given: dict) -> None:
             windows = joined(plan.group.data_desc_ids)
             click.echo(f"field {plan.group.field_id}, window {windows}: a chunk takes about {need}")
     most = max((need.of_command() for needs in every for need in needs), default=0)
-    passes = {"report": bool(given["report"]), "subtract": given["subtract"]}
+    passes = {"report": bool(asked.report), "subtract": asked.subtract}
     most = max(most, calibration.memory_of_passes(ms, model, terms, options, **passes))
-    more = ", more than --memory" if given["memory"] and most > given["memory"] else ""
+    more = ", more than --memory" if asked.memory and most > asked.memory else ""
     click.echo(f"the command takes about {size_text(most)} of memory in all{more}")
     click.echo("dry run: nothing was solved or written")
 
 
-def _finish(ms, model, parsed, out, options, report, summary: dict, fields: dict, given: dict) -> None:
+def _finish(
+    ms, model, parsed, out, options, report, summary: dict, fields: ChosenFields, asked: AskedCalibration
+) -> None:
     """What is done with solutions: they are told of, scaled, looked at and applied, as was asked."""
     from rimetree import calibration
     from rimetree.machine import return_freed_memory
@@ -230,24 +236,22 @@ def _finish(ms, model, parsed, out, options, report, summary: dict, fields: dict
     text = report_text(report, parsed)
     click.echo(text)
     sets = report.solutions
-    if fields["flux_from"] is not None:
-        sets, ratios = calibration.transfer_flux_scale(sets, fields["flux_from"][0])
+    if fields.flux_from is not None:
+        sets, ratios = calibration.transfer_flux_scale(sets, fields.flux_from[0])
         calibration.write_h5parm(out, sets)
         click.echo(flux_text_of(ratios, summary))
     log(f"wrote {out}")
-    applies = given["apply_"] or given["subtract"]
     if not report.usable:
-        untouched = "; the set is left as it is" if applies else ""
+        untouched = "; the set is left as it is" if asked.applies else ""
         raise NothingUsable(f"{nothing_text(report, len(parsed), out, options)}{untouched}")
-    held = held_files(given)
+    held = held_files(asked)
     return_freed_memory()  # what follows reads and writes more than it computes
-    if given["report"]:  # with the models' own scale
+    if asked.report:  # with the models' own scale
         found = calibration.residuals(ms, model, [*held, report.solutions], options)
-        write_reports(ms, found, given["report"], summary=text, averaging=report.averaging)
-    if applies:
-        own = fields["apply_to"] if given["apply_to"] else fields["field_names"]
-        rows = {"field_id": own, "data_desc_id": given["ddid"]}
-        _use(ms, model, [*held, sets], rows, fields["from_field"], given)
+        write_reports(ms, found, asked.report, summary=text, averaging=report.averaging)
+    if asked.applies:
+        rows = {"field_id": fields.apply_to if asked.apply_to else fields.solved_on, "data_desc_id": asked.ddid}
+        _use(ms, model, [*held, sets], rows, fields.from_field, asked)
 
 
 def _require_direction(direction: str | None, options, stages, model, applied) -> None:
@@ -306,26 +310,29 @@ def _look_at_given(options, stages) -> None:
         log(f"warning: {text}")
 
 
-def _check_usage(given: dict, out: str, applies: bool) -> None:
-    for key, option in (("apply_to", "--apply-to"), ("from_field", "--from-field")):
-        if given[key] and not applies:
+def _check_usage(asked: AskedCalibration, out: str) -> None:
+    for fields, option in ((asked.apply_to, "--apply-to"), (asked.from_field, "--from-field")):
+        if fields and not asked.applies:
             raise click.UsageError(f"{option} goes with --apply or --subtract")
-    refuse_without("--apply or --subtract", applies, "output_column", "no_flag_version", "direction")
-    refuse_without("--apply, --subtract or --hold", applies or bool(given["hold"]), "interpolation")
-    refuse_without("--hold", bool(given["hold"]), "hold_terms")
-    refuse_without("--sky", bool(given["sky"]), "sky_format", "skip_unsupported", "no_smearing")
-    if given["average_loss"]:
-        for key, option in (("average_time", "--average-time"), ("average_channels", "--average-channels")):
-            if given[key]:
+    refuse_without("--apply or --subtract", asked.applies, "output_column", "no_flag_version", "direction")
+    refuse_without("--apply, --subtract or --hold", asked.applies or bool(asked.hold), "interpolation")
+    refuse_without("--hold", bool(asked.hold), "hold_terms")
+    refuse_without("--sky", bool(asked.sky), "sky_format", "skip_unsupported", "no_smearing")
+    if asked.average_loss:
+        for average, option in (
+            (asked.average_time, "--average-time"),
+            (asked.average_channels, "--average-channels"),
+        ):
+            if average:
                 raise click.UsageError(f"--average-loss says for each baseline what {option} says for all: give one")
-    elif given["average_radius"] is not None:
+    elif asked.average_radius is not None:
         raise click.UsageError("--average-radius goes with --average-loss")
-    for file in given["hold"]:
+    for file in asked.hold:
         if os.path.exists(out) and os.path.exists(file) and os.path.samefile(out, file):
             raise click.UsageError(
                 f"{out} is held (--hold), and solutions on top of it cannot replace it: give another --out"
             )
-    if given["flux_from"] and len(given["flux_from"]) != 1:
+    if asked.flux_from and len(asked.flux_from) != 1:
         raise click.UsageError("--flux-from takes one field")
 
 
@@ -358,24 +365,29 @@ def _by_model(model, plans):
     ]
 
 
-def _use(ms, model, files, rows, from_field, given) -> None:
+def _use(ms, model, files, rows, from_field, asked: AskedCalibration) -> None:
     options = {
-        "correct": given["apply_"],
-        "subtract": model if given["subtract"] else None,
-        "direction": given["direction"],
-        "interpolation": given["interpolation"],
-        "data_column": given["data_column"],
-        "column": given["output_column"],
-        "phase_centre_rad": given["phase_centre"],
-        "smearing": not given["no_smearing"],
+        "correct": asked.apply_,
+        "subtract": model if asked.subtract else None,
+        "direction": asked.direction,
+        "interpolation": asked.interpolation,
+        "data_column": asked.data_column,
+        "column": asked.output_column,
+        "phase_centre_rad": asked.phase_centre,
+        "smearing": not asked.no_smearing,
     }
     if from_field is not None:
         files = of_fields(files, from_field)
-    resources = {key: given[key] for key in ("device", "threads", "memory", "time_slots")}
-    accuracy = {key: given[key] for key in ("precision", "tolerance")}
-    how = {"wait": given["wait"], "save_flags": not given["no_flag_version"]}
+    resources = {
+        "device": asked.device,
+        "threads": asked.threads,
+        "memory": asked.memory,
+        "time_slots": asked.time_slots,
+    }
+    accuracy = {"precision": asked.precision, "tolerance": asked.tolerance}
+    how = {"wait": asked.wait, "save_flags": not asked.no_flag_version}
     run_apply(ms, files, rows, options, resources, accuracy, **how)
-    if given["weights"]:
-        same = {"direction": given["direction"], "interpolation": given["interpolation"], "wait_s": given["wait"]}
-        weight_notes(ms, files, rows, given["direction"]).check(again=True)
+    if asked.weights:
+        same = {"direction": asked.direction, "interpolation": asked.interpolation, "wait_s": asked.wait}
+        weight_notes(ms, files, rows, asked.direction).check(again=True)
         write_weights(ms, files, rows, **same)

@@ -8,6 +8,7 @@ import sys
 import click
 
 from .applied_terms import of_terms
+from .asked_calibration import AskedCalibration
 from .names import NAMES
 from .quantities import Count, Number, Quantity
 from .with_options import with_options
@@ -129,57 +130,58 @@ def order_options(function):
     )
 
 
-def held_files(given: dict) -> list:
+def held_files(asked: AskedCalibration) -> list:
     """The solutions of each file of --hold, of the terms of --hold-terms."""
     from rimetree import calibration
 
-    files = [calibration.read_h5parm(file) for file in given["hold"]]
-    return files if given["hold_terms"] is None else of_terms(files, given["hold_terms"], "--hold-terms")
+    files = [calibration.read_h5parm(file) for file in asked.hold]
+    return files if asked.hold_terms is None else of_terms(files, asked.hold_terms, "--hold-terms")
 
 
-def calibration_options(given: dict, field_id, sky: str, summary: dict):
+def calibration_options(asked: AskedCalibration, field_id, selection, summary: dict):
+    """The `CalibrationOptions` of the command; `field_id`, `selection`: the data that it chose."""
     from rimetree import calibration
 
-    least, most = given["uvmin"], given["uvmax"]
+    least, most = asked.uvmin, asked.uvmax
     limits = {}
     for name, value in (("min", least), ("max", most)):
         if value is not None:
             limits[f"{name}_m" if value >= 0 else f"{name}_wavelengths"] = abs(value)
     return calibration.CalibrationOptions(
-        data=calibration.DataSelection(column=given["data_column"], **limits),
+        data=calibration.DataSelection(column=asked.data_column, **limits),
         solver=calibration.SolverOptions(
-            iterations=given["iterations"],
-            robust_dof=given["robust"] or 0.0,
-            errors_from_residuals=given["scale_errors"],
-            successive=given["successive"],
+            iterations=asked.iterations,
+            robust_dof=asked.robust or 0.0,
+            errors_from_residuals=asked.scale_errors,
+            successive=asked.successive,
         ),
-        data_desc_id=given["ddid"],
+        data_desc_id=asked.ddid,
         field_id=field_id,
-        selection=given["selection"],
-        in_turn=given["in_turn"],
-        start=[one for file in given["start"] for one in calibration.read_h5parm(file)],
-        flag_solutions=given["flag_solutions"] or 0.0,
-        flag_data=given["flag_data"] or 0.0,
-        noise_per=given["noise_per"] or "",
-        min_fraction=given["min_fraction"],
-        min_snr=given["min_snr"],
-        average_loss=given["average_loss"] or 0.0,
-        average_radius_rad=given["average_radius"],
-        held=held_files(given),
-        interpolation=given["interpolation"],
-        reference=given["reference"],
-        phase_centre_rad=given["phase_centre"],
-        smearing=not given["no_smearing"],
-        precision=given["precision"],
-        tolerance=given["tolerance"],
-        device=given["device"],
-        threads=given["threads"],
-        memory_bytes=int(given["memory"]) if given["memory"] else None,
-        resume=given["resume"],
-        overwrite=given["overwrite"],
+        selection=asked.selection,
+        in_turn=asked.in_turn,
+        start=[one for file in asked.start for one in calibration.read_h5parm(file)],
+        flag_solutions=asked.flag_solutions or 0.0,
+        flag_data=asked.flag_data or 0.0,
+        noise_per=asked.noise_per or "",
+        min_fraction=asked.min_fraction,
+        min_snr=asked.min_snr,
+        average_loss=asked.average_loss or 0.0,
+        average_radius_rad=asked.average_radius,
+        held=held_files(asked),
+        interpolation=asked.interpolation,
+        reference=asked.reference,
+        phase_centre_rad=asked.phase_centre,
+        smearing=not asked.no_smearing,
+        precision=asked.precision,
+        tolerance=asked.tolerance,
+        device=asked.device,
+        threads=asked.threads,
+        memory_bytes=int(asked.memory) if asked.memory else None,
+        resume=asked.resume,
+        overwrite=asked.overwrite,
         provenance={
             "command": shlex.join(["rimetree", *sys.argv[1:]]),
-            "sky_model": sky,
+            "sky_model": " ".join([*asked.sky, *asked.model_columns]),
             "uvw_family": summary["uvw"]["family"],
         },
     )

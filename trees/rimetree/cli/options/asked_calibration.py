@@ -1,0 +1,105 @@
+"""What `rimetree calibrate` was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .beams import AskedBeams
+from .fields import chosen_fields
+
+_Names = tuple[str, ...]
+_Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class AskedCalibration:
+    """The options of the command but for --term and --out, by the names of its parameters. Of what was not said: None,
+    an empty tuple or False, or the default that the option's help tells."""
+
+    # the data
+    data_column: str
+    field_names: _Names | None
+    ddid: tuple[int, ...] | None
+    scans: tuple[int, ...] | None
+    times: tuple[tuple[float | str, float | str], ...]
+    antennas: _Names | None
+    baselines: _Names | None
+    channels: tuple | None
+    uvmin: float | None  # metres, or wavelengths less than 0
+    uvmax: float | None
+    average_time: tuple[int, float] | None  # slots, seconds
+    average_channels: tuple[int, float] | None  # channels, hertz
+    average_loss: float | None
+    average_radius: float | None  # radians
+
+    # the model
+    sky: _Names
+    sky_format: str | None
+    skip_unsupported: bool
+    patches: _Names | None
+    beams: AskedBeams
+    model_columns: _Names
+    no_smearing: bool
+    phase_centre: _Place | None  # ra and dec, radians
+    move_phase_centre: _Place | None
+
+    # the fit
+    in_turn: bool
+    start: _Names
+    hold: _Names
+    hold_terms: _Names | None
+    min_fraction: float
+    min_snr: float
+    flag_solutions: float | None
+    flag_data: float | None
+    noise_per: str | None
+    robust: float | None
+    iterations: int
+    scale_errors: bool
+    successive: bool
+    reference: str | None
+    resume: bool
+    overwrite: bool
+
+    # what is done with solutions
+    apply_: bool
+    subtract: bool
+    apply_to: _Names | None
+    from_field: _Names | None
+    flux_from: _Names | None
+    direction: str | None
+    interpolation: str
+    output_column: str
+    no_flag_version: bool
+    weights: bool
+    report: _Names
+    wait: float  # seconds
+    dry_run: bool
+
+    # how it is computed
+    precision: str
+    tolerance: float | None
+    device: str | None
+    threads: int | None
+    memory: float | None  # bytes
+    time_slots: int | None
+
+    @property
+    def applies(self) -> bool:
+        """Whether data are to be written."""
+        return self.apply_ or self.subtract
+
+
+@dataclass(frozen=True)
+class ChosenFields:
+    """FIELD_IDs that options chose; None where one was not given."""
+
+    solved_on: list[int] | None
+    apply_to: list[int] | None
+    from_field: list[int] | None
+    flux_from: list[int] | None
+
+    @classmethod
+    def of(cls, asked: AskedCalibration, summary: dict) -> ChosenFields:
+        names = (asked.field_names, asked.apply_to, asked.from_field, asked.flux_from)
+        return cls(*(chosen_fields(summary, one) for one in names))
