@@ -10,22 +10,14 @@
 // brightness. Flags: the default rule. Derivative: exact; with respect to what brightness and Jones terms depend on by
 // the kernels that give the value, else by dual numbers through the scalar body (body.h). Smirnov 2011 (A&A 527, A106)
 // eq. 14; conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
-#include <algorithm>
-#include <set>
 #include <vector>
 
-#include "nodes/psv/compare.h"
+#include "nodes/psv/batch.h"
 #include "nodes/psv/expected.h"
-#include "nodes/psv/folded_terms.h"
-#include "nodes/psv/general/devices.h"
-#include "nodes/psv/linear_sums.h"
 #include "nodes/psv/operands.h"
-#include "nodes/psv/packed_skies.h"
 #include "nodes/psv/pull_back.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/repeated_terms.h"
-#include "nodes/psv/slices.h"
-#include "nodes/psv/verify_results.h"
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
 #include "runtime/core/node/node.h"
@@ -38,7 +30,7 @@ namespace {
 using psv::kBrightness, psv::kFirstJones, psv::kLmn, psv::kShape, psv::kUvw;
 }  // namespace
 
-class Psv final : public Node, public MethodChoice, public Reviewer {
+class Psv final : public Node, public psv::HasLayout, public MethodChoice, public Reviewer {
  public:
   explicit Psv(const State& state) : Node(state) {
     layout_.n_minus = static_cast<int>(state.integer("n_minus"));
@@ -107,7 +99,7 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
     return {2, 2};
   }
   void bind(std::span<const TensorShape* const> children) override { layout_ = layout_of(children); }
-  const psv::ChildLayout& layout() const { return layout_; }
+  const psv::ChildLayout& layout() const override { return layout_; }
 
   /// The general path reads values where they are.
   NodeTraits own_traits() const override {
@@ -126,7 +118,7 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
     if (!mistake.empty()) throw Error(mistake);
     review.good_directions.insert(lmn);
   }
-  std::unique_ptr<BatchKernel> make_kernel() const override;
+  std::unique_ptr<BatchKernel> make_kernel() const override { return psv::make_batch_kernel(layout_); }
   Description describe(const ExpectedBatch& batch) const override { return psv::expected(layout_, batch); }
 
  protected:
@@ -176,162 +168,6 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
 
   psv::ChildLayout layout_;
 };
-
-/// The baselines of a batch, by the kernels where they can, the others one by one.
-class PsvKernel final : public BatchKernel {
- public:
-  explicit PsvKernel(psv::ChildLayout layout) : layout_(std::move(layout)) {}
-
-  void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
-    if (!layout_.has_common_jones) return evaluate_stacks(context, layout_, batch, skies_);
-    bring_inputs_to_host(context, batch);
-    psv::RepeatedTerms repeated;
-    evaluate_stacks(context, layout_, repeated.add(layout_, batch), skies_);
-    repeated.finish();
-  }
-  /// Each Jones term has a matrix for each source.
-  void evaluate_stacks(BatchContext& context, const psv::ChildLayout& layout, std::span<Evaluation* const> batch,
-                       psv::PackedSkies& skies) {
-    if (psv::fold_terms(context, layout, batch, [&](psv::FoldedTerms& folded) {
-          evaluate_stacks(context, folded.layout(), folded.evaluations(), folded.skies());
-        }))
-      return;
-    std::vector<psv::ForwardSum> sums;
-    std::vector<Evaluation*> with_kernels, general;
-    for (Evaluation* evaluation : batch) {
-      const auto own = psv::linear_sums(*evaluation);
-      if (own) sums.insert(sums.end(), own->begin(), own->end());
-      (own ? with_kernels : general).push_back(evaluation);
-    }
-    bring_inputs_to_host(context, with_kernels);
-    evaluate_sums(context, layout, std::move(sums), skies);
-    if (context.devices.empty()) general = evaluate_slices(context, general);
-    if (general.empty()) return;
-    const std::vector<Evaluation*> on_host = psv::general::evaluate_on_devices(context, layout_, general);
-    bring_inputs_to_host(context, on_host);
-    if (!on_host.empty()) BatchKernel::evaluate(context, on_host);
-    verify_results(context, layout_, general, nullptr, 0);
-  }
-
-  // With Jones terms all planes are summed anyway.
-  std::vector<std::size_t> tangent_slots() const override {
-    return layout_.jones_elements.empty() ? std::vector<std::size_t>{kBrightness} : std::vector<std::size_t>();
-  }
-  bool adds_to_originals() const override { return true; }
-  void pull_back(BatchContext& context, std::span<PullBack* const> batch) override {
-    if (!layout_.has_common_jones) return pull_back_stacks(context, batch);
-    psv::RepeatedTerms repeated;
-    pull_back_stacks(context, repeated.add(layout_, batch));
-    repeated.finish();
-  }
-  void pull_back_stacks(BatchContext& context, std::span<PullBack* const> batch) {
-    std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch, skies_);
-    if (!general.empty()) BatchKernel::pull_back(context, general);
-  }
-  bool compares() const override { return true; }
-  bool compare(BatchContext& context, std::span<Comparison> batch, double slope, ResidualSums& sums) override {
-    std::vector<const psv::ChildLayout*> layouts;
-    bool any_common = false;
-    for (const PullBack* term : batch.front().terms) {
-      const auto* node = dynamic_cast<const Psv*>(&term->inputs.node);
-      if (node == nullptr || context.devices.empty()) return false;
-      layouts.push_back(&node->layout());
-      any_common |= node->layout().has_common_jones;
-    }
-    if (!any_common) return psv::compare_batch(context, layouts, batch, slope, sums, skies_, compared_);
-    psv::RepeatedTerms repeated;
-    std::vector<Comparison> seen(batch.begin(), batch.end());
-    for (Comparison& comparison : seen)
-      for (std::size_t term = 0; term < comparison.terms.size(); ++term)
-        comparison.terms[term] = repeated.add(*layouts[term], *comparison.terms[term]);
-    const bool done = psv::compare_batch(context, layouts, seen, slope, sums, skies_, compared_);
-    if (done) repeated.finish();
-    return done;
-  }
-
- private:
-  std::vector<Evaluation*> evaluate_slices(BatchContext& context, std::vector<Evaluation*> batch);
-  static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
-  void evaluate_sums(BatchContext& context, const psv::ChildLayout& layout, std::vector<psv::ForwardSum> sums,
-                     psv::PackedSkies& skies);
-  /// evaluate(evaluations of the group); what is wrong is wrong with each of them.
-  template <class F>
-  static void evaluate_or_fail(const std::vector<psv::ForwardSum>& group, const F& evaluate);
-
-  psv::ChildLayout layout_;
-  psv::PackedSkies skies_;
-  psv::ComparedRowsCache compared_{psv::kMostComparedBytes};
-};
-
-std::unique_ptr<BatchKernel> Psv::make_kernel() const { return std::make_unique<PsvKernel>(layout_); }
-
-/// What the host reads, by as few copies as possible.
-void PsvKernel::bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations) {
-  if (context.devices.empty()) return;
-  std::vector<const Vells*> inputs;
-  for (const Evaluation* evaluation : evaluations) {
-    const auto own = evaluation->child_values();
-    inputs.insert(inputs.end(), own.begin(), own.end());
-  }
-  bring_to_host(inputs);
-}
-
-/// Slice by slice, as far as that is worth while. Gives the others.
-std::vector<Evaluation*> PsvKernel::evaluate_slices(BatchContext& context, std::vector<Evaluation*> batch) {
-  for (const psv::Slicing slicing : psv::kSlicings) {
-    psv::Slices slices(layout_, slicing);
-    batch = slices.take(std::span<Evaluation* const>(batch));
-    if (slices.count() > 0)
-      context.notes.add("psv-slices", "PSV: " + slicing.name() + " after the other, as " +
-                                          psv::general::obstacle_to_kernels(*slices.first()));
-    for (std::int32_t slice = 0; slice < slices.count(); ++slice) {
-      evaluate_stacks(context, layout_, slices.evaluations_in(slice), skies_);
-      slices.finish();
-    }
-  }
-  return batch;
-}
-
-void PsvKernel::evaluate_sums(BatchContext& context, const psv::ChildLayout& layout, std::vector<psv::ForwardSum> sums,
-                              psv::PackedSkies& skies) {
-  const auto derivatives =
-      std::stable_partition(sums.begin(), sums.end(), [](const auto& sum) { return sum.derivative == nullptr; });
-  std::vector<psv::ForwardSum> others(derivatives, sums.end());
-  sums.erase(derivatives, sums.end());
-  // Values first: derivatives that are made with them are none of the others.
-  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout, sums))
-    evaluate_or_fail(group, [&](std::span<Evaluation* const> evaluations) {
-      const std::vector<ParameterId> unknowns = psv::shared_unknowns(context, layout, group);
-      std::set<ParameterId> made;
-      const auto [total_flux, with_slopes] =
-          psv::evaluate_group(context, layout, group, skies, unknowns.empty() ? nullptr : &unknowns.front());
-      for (std::size_t i = 0; i < unknowns.size() && with_slopes; ++i)
-        if (i == 0 || psv::evaluate_slopes(context, layout, group, unknowns[i], skies)) made.insert(unknowns[i]);
-      const std::set<const Evaluation*> own(evaluations.begin(), evaluations.end());
-      std::erase_if(others, [&](const psv::ForwardSum& sum) {
-        return sum.slot >= kFirstJones && made.contains(sum.derivative->parameter) && own.contains(sum.evaluation);
-      });
-      const auto operands = psv::sky_operands<double>(*evaluations.front(), {});
-      verify_results(context, layout, evaluations, &operands, layout.jones_elements.empty() ? total_flux : 0);
-    });
-  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout, others))
-    evaluate_or_fail(group, [&](std::span<Evaluation* const>) { evaluate_group(context, layout, group, skies); });
-}
-
-template <class F>
-void PsvKernel::evaluate_or_fail(const std::vector<psv::ForwardSum>& group, const F& evaluate) {
-  std::vector<Evaluation*> evaluations;
-  for (const psv::ForwardSum& sum : group) evaluations.push_back(sum.evaluation);
-  try {
-    evaluate(std::span<Evaluation* const>(evaluations));
-  } catch (const Cancelled&) {
-    throw;
-  } catch (const memory::OutOfMemory&) {
-    throw;
-  } catch (const std::exception& error) {
-    for (Evaluation* evaluation : evaluations) evaluation->fail(error.what());
-  }
-}
 
 template <class T>
 Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) const {
