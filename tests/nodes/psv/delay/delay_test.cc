@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/core/values/largest_error.h"
+#include "runtime/math/conventions.h"
 #include "tests/support/instruction_sets.h"
 #include "tests/support/psv_case.h"
 
@@ -147,6 +148,30 @@ TEST(Delay, SmearsOverTimeAndBandwidth) {
       }
 }
 
+TEST(Delay, SamplesForTheLongestDelayOfAnExposure) {
+  // In the middle of the exposure the delay is as long as each number of samples can take; at its ends it is longer.
+  for (const std::size_t step : {2, 4, 8, 16}) {
+    CaseOptions o;
+    o.n_channel = 128, o.n_source = o.n_baseline = o.n_time = 1;
+    o.smearing = true;
+    Case c(o);
+    for (std::size_t f = 0; f < o.n_channel; ++f) {
+      c.frequency[f] = 2e7 + 1e6 * double(f), c.width[f] = 1e3;
+      c.channels[f] = {c.frequency[f], c.width[f]};
+    }
+    c.l[0] = 0.5, c.m[0] = 0.1, c.n[0] = 1;
+    c.sources[0].l = c.l[0], c.sources[0].m = c.m[0], c.sources[0].n = c.n[0];
+    const double path = 0.999 * psv::delay::kLargestKappa / double(step) * kSpeedOfLight_m_s / 1e6;
+    const double uvw[3] = {path / c.l[0], 0, 0};
+    for (int k = 0; k < 3; ++k) c.uvw[k][0] = uvw[k], c.duvw[k][0] = 0.3 * uvw[k];
+    c.exposure[0] = 1;
+    c.rows[0] = {uvw[0], uvw[1], uvw[2], c.duvw[0][0], c.duvw[1][0], c.duvw[2][0], 1};
+    Delayed delayed(o, 1e-12, c);
+    ASSERT_EQ(delayed.plan.obstacle, "") << step;
+    EXPECT_LE(worst_error(delayed.c, delayed.evaluate()), 1e-12) << step;
+  }
+}
+
 TEST(Delay, SeriesFollowSpectraAndGaussians) {
   for (int bits = 1; bits < 8; ++bits)
     for (const double tolerance : {1e-3, 1e-6, 1e-9}) {
@@ -228,6 +253,9 @@ TEST(Delay, SaysWhatStandsInItsWay) {
   EXPECT_EQ(obstacle(o, 1e-6), "");
   EXPECT_NE(obstacle(o, 1e-12).find("rounded"), std::string::npos);
   o = many_channels(1024);
+  Case wide(o);
+  wide.width[5] *= 2;
+  EXPECT_NE(Delayed(o, 1e-6, wide).plan.obstacle.find("one width"), std::string::npos);
   o.spectra = true;
   EXPECT_NE(obstacle(o).find("spectra"), std::string::npos);
   o.spectra = false;
@@ -239,7 +267,13 @@ TEST(Delay, ADirectionThatIsNoNumberReachesTheResultAndNothingElse) {
   CaseOptions o = many_channels(1024);
   Delayed delayed(o, 1e-6);
   delayed.plan.sky.l[3] = std::nan("");
-  for (const Complex<double> z : delayed.evaluate()) EXPECT_TRUE(std::isnan(z.re) || z.re == 0);
+  const std::vector<Complex<double>> got = delayed.evaluate();
+  for (std::size_t r = 0; r < delayed.c.n_row(); ++r)
+    for (std::size_t f = 0; f < o.n_channel; ++f) {
+      const auto at = [&](std::size_t element) { return got[(r * 4 + element) * o.n_channel + f]; };
+      EXPECT_TRUE(std::isnan(at(0).re) && std::isnan(at(3).re)) << r << ' ' << f;
+      EXPECT_EQ(at(1), Complex<double>()) << "nobody is polarised";
+    }
 }
 
 TEST(Delay, SpectraWithoutANumberInOneChannelAreNoSeries) {

@@ -62,6 +62,22 @@ TEST(Gridding, TransformIsThatOfTheKernel) {
   }
 }
 
+TEST(Gridding, TheBoundOfTwoStepsTakesErrorsThatTheSecondStepAddsUp) {
+  for (int width = 4; width <= kMaxKernelWidth; width += 2) {
+    const GriddingKernel& kernel = gridding_kernel(width);
+    // Errors of the first step at all cells that one interpolation reads, as large as they may be and of one phase.
+    long double most = 0;
+    for (int a = 0; a <= 64; ++a) {
+      long double sum = 0;
+      for (int j = 0; j < width; ++j) sum += std::abs(evaluated(kernel, j, -1 + a / 32.0L));
+      most = std::max(most, sum / kernel.transform(kLargestKappa));
+    }
+    const auto error = static_cast<double>(kernel.bound * (1 + most));
+    EXPECT_LE(error, two_step_bound(kernel)) << "width " << width;
+    EXPECT_GT(error, 0.9 * two_step_bound(kernel)) << "width " << width << ": the bound is needlessly wide";
+  }
+}
+
 TEST(Gridding, WiderKernelsAreChosenForSmallerErrors) {
   int last = 0;
   for (double error = 1e-2; error > 5e-13; error /= 10) {
