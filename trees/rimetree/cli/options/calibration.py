@@ -157,7 +157,7 @@ def calibration_options(asked: AskedCalibration, field_id, selection, summary: d
         ),
         data_desc_id=asked.ddid,
         field_id=field_id,
-        selection=asked.selection,
+        selection=selection,
         in_turn=asked.in_turn,
         start=[one for file in asked.start for one in calibration.read_h5parm(file)],
         flag_solutions=asked.flag_solutions or 0.0,
