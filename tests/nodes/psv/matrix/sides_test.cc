@@ -96,6 +96,19 @@ TEST(PsvSides, CutsManyAntennasIntoTilesAndGivesTheSameBitsOnAnyThreads) {
   }
 }
 
+TEST(PsvSides, CountsWhatUvwOfAntennasLeaveOpen) {
+  Options o;
+  o.n_antenna = 12;
+  Array array(o);
+  // Each row is off by itself: within the tolerance, and by far more than rounding.
+  for (int k = 0; k < 3; ++k)
+    for (std::size_t r = 0; r < array.uvw[k].size(); ++r) {
+      const double off_m = 3e-8 * array.number();
+      array.uvw[k][r] += off_m, array.all_uvw[k][r] += off_m;
+    }
+  EXPECT_GT(array.error(1, nullptr, 1e-6), 1e-11);
+}
+
 TEST(PsvSides, SaysWhatIsInItsWay) {
   const auto obstacle = [](Array& array) {
     const psv::SkyInput input = array.sky_input();
@@ -107,9 +120,12 @@ TEST(PsvSides, SaysWhatIsInItsWay) {
     return psv::matrix::sides_plan({sky, channels, rows, jones, 0, {}, array.ends}, 1e-12, threads).obstacle;
   };
   Options o;
-  o.n_antenna = 12;
+  o.n_antenna = 12, o.smearing = true;
   Array array(o);
   EXPECT_EQ(obstacle(array), "");
+  std::swap(array.width[3], array.frequency[3]);  // a channel of more than a gigahertz
+  EXPECT_NE(obstacle(array).find("too much across a channel"), std::string::npos) << obstacle(array);
+  std::swap(array.width[3], array.frequency[3]);
   for (std::size_t r = 0; r < array.uvw[1].size(); ++r) array.uvw[1][r] += 1e-6 * array.number();
   EXPECT_NE(obstacle(array).find("not differences of one vector per antenna"), std::string::npos) << obstacle(array);
   array.ends = {};
@@ -143,10 +159,10 @@ TEST(PsvSides, KeepsARateThatIsNotANumberAtItsRow) {
       if (hit == fast) continue;
       Array array(o);
       for (std::size_t r = 0; r < o.n_time; ++r)
-        for (int k = 3; k < 6; ++k) array.uvw[k][r] *= r == fast ? 1 : 1e-4;
+        for (int k = 3; k < 6; ++k) array.all_uvw[k][r] = array.uvw[k][r] *= r == fast ? 1 : 1e-4;
       std::vector<Complex<double>> expected, out;
       array.error(1, &expected);
-      array.uvw[3][hit] = NAN;
+      array.all_uvw[3][hit] = array.uvw[3][hit] = NAN;
       array.error(1, &out);
       EXPECT_TRUE(std::isnan(out[hit * 4].re));
       for (std::size_t r = 0; r < o.n_time; ++r)
