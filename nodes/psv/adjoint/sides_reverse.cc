@@ -24,6 +24,11 @@ std::string reverse_obstacle(const SidesPlan& plan, const Sky<double>& sky, Sour
   return {};
 }
 
+std::size_t window_portions(std::size_t n_block, std::size_t n_window, std::size_t bytes) {
+  if (n_block >= kManyBlocks) return 1;
+  return std::clamp<std::size_t>(std::min(n_window, kPortionBytes / (bytes + 1)), 1, kPortions);
+}
+
 // Nothing that two blocks of sources gain is the same number, so that blocks are shared out freely.
 SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const ResultAdjoints& adjoints,
                                   SourceWish wish, ThreadPool& threads, Cancellation& cancellation) {
@@ -32,10 +37,7 @@ SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const
   SourceAdjoints sum = zero_adjoints(of.sky, wish, at_once ? JonesTargets{} : of.jones.targets);
   if (!wish.weights) sum.weights.clear();
   const std::vector<SidesWindowOfTile> windows = windows_of_tiles(plan, of.channels);
-  const std::size_t n_portion =
-      blocks.size() >= kManyBlocks
-          ? 1
-          : std::clamp<std::size_t>(std::min(windows.size(), kPortionBytes / (bytes_of(sum) + 1)), 1, kPortions);
+  const std::size_t n_portion = window_portions(blocks.size(), windows.size(), bytes_of(sum));
   const std::size_t n_share = std::min(blocks.size(), kSharesPerThread * static_cast<std::size_t>(threads.size()));
   std::vector<SourceAdjoints> others(n_portion - 1, sum);
   std::vector<SidesScratch> scratch;

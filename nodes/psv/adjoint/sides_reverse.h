@@ -15,6 +15,9 @@ using namespace matrix;
 /// belongs to pairs, and is not done here.
 std::string reverse_obstacle(const SidesPlan& plan, const Sky<double>& sky, SourceWish wish);
 
+/// Into how many portions, each with adjoints of its own of so many bytes, windows are shared out.
+std::size_t window_portions(std::size_t n_block, std::size_t n_window, std::size_t bytes);
+
 /// `plan`: made with `elements` where weights are asked for. What terms gain is added to JonesTargets::slopes, and not
 /// given back, where these are known and sources are many. Bits do not depend on the number of threads. Throws
 /// Cancelled.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "nodes/psv/adjoint/sides_reverse.h"
+#include "nodes/psv/matrix/sides_sum.h"
 #include "runtime/core/error.h"
 #include "runtime/math/conventions.h"
 
@@ -36,8 +38,10 @@ struct Costs {
   static constexpr double kSample = 0.13;                                 ///< per channel, cell of the kernel and grid
   static constexpr double kSetup = 34;                                    ///< per channel, once for all rows
   static constexpr double kWrite = 4;                                     ///< per row and channel
-  // Going back row by row, times the direct sum: of one plane, of several, with Jones terms.
-  static constexpr double kRowsReverse[] = {4.4, 3.0, 2.3};
+  // Going back row by row, times the direct sum: of one plane, of several, with Jones terms, with such that vary along
+  // channels.
+  static constexpr double kRowsReverse[] = {4.4, 3.0, 1.4, 3.2};
+  static constexpr double kPortionByte = 0.4;  ///< to clear, fill and add up a byte of a portion's adjoints
   // The matrix product on the host, per source and cell.
   static constexpr double kTurn = 1.6;                               ///< the phasor of an antenna
   static constexpr double kSidesSmeared = 0.82, kSidesShaped = 2.1;  ///< per pair and factor
@@ -142,10 +146,15 @@ double slopes_seconds(const Summed& of, const SidesPlan& plan) {
 double reverse_seconds(const Summed& of, const SidesPlan& plan) {
   SidesWork work = work_of(plan, of.channels);
   work.antenna_cells *= 2;  // made once more for what sides gain
-  return sides_seconds(of, plan.shape, work, kReverse);
+  // Adjoints of terms are what counts in memory.
+  const std::size_t bytes = sizeof(Complex<double>) * (of.jones.targets.n_moving + of.jones.targets.n_steady);
+  const std::size_t n_portion = adjoint::window_portions(matrix::side_blocks(of.sky).size(),
+                                                         matrix::windows_of_tiles(plan, of.channels).size(), bytes);
+  const double copies = n_portion > 1 ? 1e-9 * Costs::kPortionByte * double(n_portion * bytes) : 0;
+  return sides_seconds(of, plan.shape, work, kReverse) + copies;
 }
 double rows_reverse_seconds(const Summed& of) {
-  const int kind = of.jones.n_pair > 0 ? 2 : of.sky.planes.size() > 1 ? 1 : 0;
+  const int kind = matrices_vary(of.sky, of.jones) ? 3 : of.jones.n_pair > 0 ? 2 : of.sky.planes.size() > 1 ? 1 : 0;
   return Costs::kRowsReverse[kind] * direct_seconds(of, false);
 }
 
@@ -272,11 +281,11 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
 
 Reverse plan_reverse(const Summed& of, adjoint::SourceWish wish, ThreadPool& threads) {
   SidesPlan plan = sides_plan(of, kSmallestTolerance, threads, wish.weights);
-  if (!adjoint::reverse_obstacle(plan, of.sky, wish).empty() ||
-      sides_seconds(of, plan.shape, work_of(plan, of.channels)) >= direct_seconds(of, false))
-    return {{}, rows_reverse_seconds(of)};
-  const double seconds = reverse_seconds(of, plan);
-  return {std::move(plan), seconds};
+  const double by_rows = rows_reverse_seconds(of);
+  if (!adjoint::reverse_obstacle(plan, of.sky, wish).empty()) return {{}, by_rows};
+  const double by_sides = reverse_seconds(of, plan);
+  if (by_sides >= by_rows) return {{}, by_rows};
+  return {std::move(plan), by_sides};
 }
 
 Choice expected_choice(const Outlook& outlook, const Channels& channels) {
