@@ -2,11 +2,13 @@
 
 import copy
 import inspect
+import re
 
 import numpy as np
 import pytest
 
 import rimetree as rt
+from rimetree import nodes
 
 
 class Antenna:
@@ -331,6 +333,19 @@ def test_unknown_classes_suggest_similar_ones():
         _ = rt.ParAngle
     with pytest.raises(AttributeError, match=r"no node class.*did you mean VisPhaseShift"):
         _ = rt.VisPhaseShfit
+
+
+def test_what_stands_for_classes_of_meqtrees_is_there():
+    for text in nodes._OF_MEQTREES.values():
+        for name in re.findall(r"rt\.(\w+)", text):
+            assert callable(getattr(rt, name)), text
+    ns = rt.NodeScope()
+    ns.x << rt.Constant([0.3, -0.4])
+    for name, expected in (("Cosh", np.cosh), ("Sinh", np.sinh), ("Tanh", np.tanh), ("Invert", np.reciprocal)):
+        ns[name] << eval(nodes._OF_MEQTREES[name], {"rt": rt, "x": ns.x})
+        np.testing.assert_allclose(
+            rt.Forest(ns).evaluate(ns[name]).ravel(), expected(np.array([0.3, -0.4])), rtol=1e-14
+        )
 
 
 def test_help_shows_defaults():
