@@ -212,7 +212,6 @@ _OF_MEQTREES = {
     "FFTBrick": "rt.Sum over the axes l and m of an image times rt.VisPhaseShift",
     "Fabs": "abs(x)",
     "Functional": "the expression itself, as rt.Cos(a) * b + 2; it runs as one program",
-    "GaussianCoherency": "rt.PSV, with rt.SourceShape",
     "Invert": "1 / x",
     "PSVTensor": "rt.PSV",
     "ParAngle": "rt.parallactic_angle",

@@ -19,6 +19,7 @@ from .errors import CalibrationError, NothingUsableError
 from .memory import MemoryNeed
 from .model.models import ModelColumns, Models
 from .plan.planning import CalibrationOptions
+from .plan.relative_leakages import warn_of_relative_leakages
 from .plan.told_terms import check_told
 from .progress_file import ProgressFile
 from .report.reports import CalibrationReport, ChunkReport, summed
@@ -67,7 +68,7 @@ def calibrate(
     known = KnownTerms(path, options, terms)
     sessions = [_sessions(stage, models, options, known, on_iteration, opened) for stage in stages]
     for stage, own in zip(stages, sessions, strict=True):
-        check_told(stage.terms, [(one.plan.group, one.tree.directions, one.tree.untold) for one in own])
+        _check_skies(stage, own, models)
     directions = _directions([session for own in sessions for session in own])
     redundant = _say_redundant([session for own in sessions for session in own], terms)
     together = [_share(own, options) for own in sessions]
@@ -123,6 +124,14 @@ def _say_redundant(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[s
     if found:
         warnings.warn(redundant_text(found, terms), stacklevel=3)
     return found
+
+
+def _check_skies(stage: Stage, sessions: Sequence[Session], models: Models) -> None:
+    """Raises, or warns, where the skies of some fields tell less of a term than those of others."""
+    check_told(stage.terms, [(one.plan.group, one.tree.directions, one.tree.untold) for one in sessions])
+    if any(term.kind.name == "leakage" for term in stage.terms):
+        groups = [one.plan.group for one in sessions]
+        warn_of_relative_leakages(stage.terms, [(one, models.of(one).polarisation(one)) for one in groups])
 
 
 def _sessions(stage: Stage, models: Models, options, known: KnownTerms, on_iteration, opened) -> list[Session]:
@@ -266,7 +275,7 @@ def check(
     for stage in stages:
         needs.append([])
         own = _sessions(stage, models, options, known, None, None)
-        check_told(stage.terms, [(one.plan.group, one.tree.directions, one.tree.untold) for one in own])
+        _check_skies(stage, own, models)
         for session in own:
             session.forest()
             needs[-1].append(session.need)
