@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..terms.kinds import phase_per_unit
-from .term_solutions import TermSolutions, nearest
+from .nearest import nearest
+from .term_solutions import TermSolutions
 
 Float64Array = NDArray[np.float64]
 

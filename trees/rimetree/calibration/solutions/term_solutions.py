@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...arguments import check_fields
 from ..errors import CalibrationError
 from ..terms.kinds import FREQUENCY_QUANTITIES, KINDS, TIME_QUANTITIES, jones_of, neutral
+from .nearest import nearest
 
 Float64Array = NDArray[np.float64]
 
@@ -280,11 +281,3 @@ def _delays(x: Float64Array, rate: Float64Array, good: NDArray[np.bool_], at: Fl
     x, at = x - since, at - since
     each = np.interp(at, x, rate) * at - np.interp(at, x, rate * x)  # from either, by how near it is
     return np.where((at > x[0]) & (at < x[-1]), 0.5, 1.0) * each, True
-
-
-def nearest(centre: Float64Array, width: Float64Array, at: Float64Array) -> NDArray[np.intp]:
-    """For each place the interval that holds it, else the one whose edge is nearest."""
-    distance = np.abs(at[:, None] - centre[None, :])
-    outside = np.maximum(distance - width[None, :] / 2, 0)
-    # Of intervals that hold the place (or touch it), the one with the nearer centre.
-    return np.argmin(outside + 1e-9 * distance, axis=1)
