@@ -3,7 +3,7 @@
 // Child: x, scalar or tensor, in any unit. A negative real number gives NaN: make it complex first (ToComplex).
 // State: none. Result: dimensions of the child; real for a real child, complex for a complex one; square root of the
 // unit of the child; a negative real number gives NaN, a complex one its principal root.
-// Flags: those of the child. Derivative: exact, by dual numbers.
+// Flags: those of the child. Derivative: exact, by dual numbers; 0 at 0.
 // MeqTrees: Sqrt.
 #include "runtime/cell/cell_node.h"
 #include "runtime/core/classes/plugin_api.h"

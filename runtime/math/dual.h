@@ -78,29 +78,48 @@ using std::abs, std::acos, std::asin, std::atan, std::atan2, std::cos, std::cosh
 RT_REAL_FUNCTION(exp, y)
 RT_REAL_FUNCTION(log, T(1) / x)
 RT_REAL_FUNCTION(log1p, T(1) / (T(1) + x))
-RT_REAL_FUNCTION(sqrt, T(1) / (T(2) * y))
 RT_REAL_FUNCTION(sin, cos(x))
 RT_REAL_FUNCTION(cos, -sin(x))
 RT_REAL_FUNCTION(tan, T(1) + y * y)
-RT_REAL_FUNCTION(asin, T(1) / sqrt(T(1) - x * x))
-RT_REAL_FUNCTION(acos, -T(1) / sqrt(T(1) - x * x))
 RT_REAL_FUNCTION(atan, T(1) / (T(1) + x * x))
 RT_REAL_FUNCTION(sinh, cosh(x))
 RT_REAL_FUNCTION(cosh, sinh(x))
 RT_REAL_FUNCTION(tanh, T(1) - y * y)
 #undef RT_REAL_FUNCTION
 
+// At the tip of a cone there is no slope, and it counts as 0, the mean of all that meet there. It is what is in the
+// middle of a beam, as sqrt(l^2 + m^2) or acos(n): an infinite slope times that of a square, 0, would be no number.
+template <class T>
+RT_HD Dual<T> sqrt(Dual<T> a) {
+  const T y = sqrt(a.v);
+  return {y, y != T(0) ? a.d / (T(2) * y) : T(0)};
+}
+
+template <class T>
+RT_HD Dual<T> asin(Dual<T> a) {
+  const T c2 = T(1) - a.v * a.v;
+  return {asin(a.v), c2 != T(0) ? a.d / sqrt(c2) : T(0)};
+}
+
+template <class T>
+RT_HD Dual<T> acos(Dual<T> a) {
+  const T c2 = T(1) - a.v * a.v;
+  return {acos(a.v), c2 != T(0) ? -a.d / sqrt(c2) : T(0)};
+}
+
 template <class T>
 RT_HD Dual<T> atan2(Dual<T> y, Dual<T> x) {
   const T r2 = x.v * x.v + y.v * y.v;
-  return {atan2(y.v, x.v), (y.d * x.v - x.d * y.v) / r2};
+  return {atan2(y.v, x.v), r2 != T(0) ? (y.d * x.v - x.d * y.v) / r2 : T(0)};
 }
 
 template <class T>
 RT_HD Dual<T> pow(Dual<T> a, Dual<T> b) {
   const T y = pow(a.v, b.v);
-  // Each term only where it is not zero: log(a) of a non-positive base must not spoil d/da, nor 0^-1 the slope of a^0.
-  const T da = a.d != T(0) && b.v != T(0) ? a.d * b.v * pow(a.v, b.v - T(1)) : T(0);
+  // Each term only where it is not zero: log(a) of a non-positive base must not spoil d/da, nor 0^-1 the slope of a^0,
+  // nor of a root of 0, as above.
+  const bool steep = a.v == T(0) && b.v < T(1);
+  const T da = a.d != T(0) && !steep ? a.d * b.v * pow(a.v, b.v - T(1)) : T(0);
   const T db = b.d != T(0) && y != T(0) ? b.d * y * log(a.v) : T(0);
   return {y, da + db};
 }

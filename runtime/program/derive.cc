@@ -24,7 +24,7 @@ std::int32_t tangent_of(Op op, Recorded a, Recorded da, Recorded b, Recorded db)
     case Op::absolute:
       return joined([&] { return abs(x); });
     case Op::sqrt:
-      return sqrt(x).d.name();
+      return joined([&] { return sqrt(x); });
     case Op::sin:
       return sin(x).d.name();
     case Op::cos:
@@ -36,9 +36,9 @@ std::int32_t tangent_of(Op op, Recorded a, Recorded da, Recorded b, Recorded db)
     case Op::tan:
       return tan(x).d.name();
     case Op::asin:
-      return asin(x).d.name();
+      return joined([&] { return asin(x); });
     case Op::acos:
-      return acos(x).d.name();
+      return joined([&] { return acos(x); });
     case Op::atan:
       return atan(x).d.name();
     case Op::sinh:
@@ -54,7 +54,7 @@ std::int32_t tangent_of(Op op, Recorded a, Recorded da, Recorded b, Recorded db)
     case Op::hypot:
       return joined([&] { return hypot(x, y); });
     case Op::atan2:
-      return atan2(x, y).d.name();
+      return joined([&] { return atan2(x, y); });
     case Op::pow:
       return joined([&] { return pow(x, y); });
     default:

@@ -48,6 +48,19 @@ RT_CHECK_FUNCTION(tanh, -2.0, 0.0, 1.0)
 RT_CHECK_FUNCTION(abs, -2.0, 3.0)
 #undef RT_CHECK_FUNCTION
 
+TEST(Dual, SlopesAreZeroAtTheTipsOfCones) {
+  EXPECT_EQ(sqrt(D(0, 2)).d, 0) << "as of hypot(0, 0) and of complex roots";
+  EXPECT_EQ(pow(D(0, 2), D(0.5)).d, 0);
+  EXPECT_EQ(pow(D(0, 2), D(0)).d, 0);
+  EXPECT_EQ(pow(D(0, 2), D(1)).d, 2);
+  EXPECT_EQ(pow(D(0, 2), D(1.5)).d, 0);
+  EXPECT_EQ(acos(D(1, 2)).d, 0);
+  EXPECT_EQ(asin(D(-1, 2)).d, 0);
+  EXPECT_EQ(atan2(D(0, 2), D(0, 1)).d, 0);
+  EXPECT_EQ(sqrt(D(0, 0) * D(0, 1)).d, 0);
+  EXPECT_EQ(sqrt(D(4, 2)).d, 0.5);
+}
+
 TEST(Dual, RulesOfArithmetic) {
   const D a(3, 0.5), b(-2, 4);
   EXPECT_EQ((a + b).v, 1);
