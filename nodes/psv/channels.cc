@@ -1,6 +1,7 @@
 // Cuts channels into regular runs. A list of frequencies counts as regular where its steps agree to a few units in the
 // last place; what the rounded frequencies then differ from the ideal grid is kept, and the kernel either shows that it
-// does not matter for the rows at hand or turns each channel by it.
+// does not matter for the rows at hand or turns each channel by it. The same of widths, as differences of rounded
+// frequencies are: where paths are too long for it, runs are of one width to the last bit.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +15,8 @@ namespace {
 
 /// How many channels from `first` on are regularly spaced, of one width and within a factor 1.4 of each other (which
 /// bounds how fast an exponential taper may change along a run).
-std::size_t regular_length(const Channels& c, std::size_t first) {
+std::size_t regular_length(const Channels& c, std::size_t first, const CutKind& kind) {
+  const double width = std::abs(c.width_hz[first]);
   const std::vector<double>& nu = c.frequency_hz;
   std::size_t n = 1;
   double low = std::abs(nu[first]), high = low;
@@ -22,8 +24,9 @@ std::size_t regular_length(const Channels& c, std::size_t first) {
     low = std::min(low, std::abs(nu[k]));
     high = std::max(high, std::abs(nu[k]));
     const double spacing = nu[first + 1] - nu[first];
-    const bool even = std::abs((nu[k] - nu[k - 1]) - spacing) <= 4 * std::numeric_limits<double>::epsilon() * high;
-    if (!even || std::abs(c.width_hz[k]) != std::abs(c.width_hz[first]) || !(high <= 1.4 * low)) break;
+    const bool even = std::abs((nu[k] - nu[k - 1]) - spacing) <= kRoundedHz * high;
+    const double width_error = std::abs(std::abs(c.width_hz[k]) - width);
+    if (!even || !(width_error <= (kind.one_width ? 0 : kRoundedHz * high)) || !(high <= 1.4 * low)) break;
   }
   return n;
 }
@@ -63,6 +66,8 @@ Run make_run(const Channels& c, std::size_t first, std::size_t count, ChannelCut
     const double residual = ((come.hi - gone.hi) + (come.lo - gone.lo)) - double(i) * spacing.lo;
     cut.residual[first + i] = residual / kSpeedOfLight_m_s;
     cut.largest_residual = std::max(cut.largest_residual, std::abs(residual) / kSpeedOfLight_m_s);
+    cut.largest_width_error =
+        std::max(cut.largest_width_error, std::abs(std::abs(c.width_hz[first + i]) - run.width_hz));
   }
   return run;
 }
@@ -78,13 +83,16 @@ Channels analyse_channels(const double* frequency_hz, const double* width_hz, st
 
   for (std::size_t i = 0; i < kCuts; ++i) {
     ChannelCut& cut = c.cut[i];
+    const CutKind& kind = kCutKinds[i];
+    if (i == 1 && c.cut[0].largest_width_error == 0) continue;
     cut.residual.resize(n_channel + kTileChannels);
     for (std::size_t first = 0; first < n_channel;) {
-      const std::size_t regular = kRunLimits[i] == 1 ? 1 : regular_length(c, first);
+      const std::size_t regular = kind.most_channels == 1 ? 1 : regular_length(c, first, kind);
       // Runs of equal length, in whole tiles.
-      const std::size_t pieces = (regular + kRunLimits[i] - 1) / kRunLimits[i];
+      const std::size_t pieces = (regular + kind.most_channels - 1) / kind.most_channels;
       std::size_t length = (regular + pieces - 1) / pieces;
-      if (pieces > 1) length = std::min(kRunLimits[i], (length + kTileChannels - 1) / kTileChannels * kTileChannels);
+      if (pieces > 1)
+        length = std::min(kind.most_channels, (length + kTileChannels - 1) / kTileChannels * kTileChannels);
       for (const std::size_t end = first + regular; first < end; first += std::min(length, end - first))
         cut.runs.push_back(make_run(c, first, std::min(length, end - first), cut));
     }

@@ -1,6 +1,7 @@
 #include "nodes/psv/compare.h"
 
 #include <deque>
+#include <set>
 
 #include "nodes/psv/adjoint/sky_adjoints.h"
 #include "nodes/psv/bundle.h"
@@ -127,8 +128,17 @@ void ComparedGroup::add(ResidualSums& sums) const {
   for (std::size_t k = 0; k < layouts_.size(); ++k) bundles_[k].add_to_children(found_.adjoint[k]);
 }
 
+/// Whether all that are smeared along frequency are so over the same widths.
+bool have_same_widths(std::span<const ChildLayout* const> layouts) {
+  std::set<double> widths;
+  for (const ChildLayout* layout : layouts)
+    if (layout->is_smeared_in_frequency()) widths.insert(layout->widths.freq_hz);
+  return widths.size() <= 1;
+}
+
 /// Whether all of a comparison's terms are sums that the kernels take, on all cells of the request.
 bool is_comparable(std::span<const ChildLayout* const> layouts, const Comparison& comparison) {
+  if (!have_same_widths(layouts)) return false;
   for (std::size_t k = 0; k < layouts.size(); ++k) {
     const PullBack& term = *comparison.terms[k];
     if (!has_kernel(term)) return false;

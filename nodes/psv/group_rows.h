@@ -10,10 +10,11 @@
 
 namespace rimetree::psv {
 
-/// Of the cells, with the widths that smearing is over.
+/// Of the cells, with the widths that smearing is over, if there is any.
 inline Channels channels_of(const LayoutNumbers& layout, const Cells& cells) {
   const AxisGrid& frequency = cells.axis(Axis::frequency);
   const std::size_t n = frequency.centre.size();
+  if (!layout.is_smeared_in_frequency()) return analyse_channels(frequency.centre.data(), nullptr, n);
   const std::vector<double> own(layout.widths.freq_hz > 0 ? n : 0, layout.widths.freq_hz);
   return analyse_channels(frequency.centre.data(), own.empty() ? frequency.width.data() : own.data(), n);
 }

@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -99,19 +101,35 @@ inline double channel_hz(const Run& run, std::size_t k) { return run.first_hz + 
 
 /// The channels cut into runs of at most so many channels. Longer runs are faster, shorter ones more general.
 struct ChannelCut {
-  std::vector<Run> runs;
-  std::vector<double> residual;  ///< [channel]: actual minus regular frequency, over c, turns per metre; padded
-  double largest_residual = 0;   ///< turns per metre
+  std::vector<Run> runs;           ///< empty: another cut has the same
+  std::vector<double> residual;    ///< [channel]: actual minus regular frequency, over c, turns per metre; padded
+  double largest_residual = 0;     ///< turns per metre
+  double largest_width_error = 0;  ///< of a run's width, hertz
 };
 
-inline constexpr std::size_t kCuts = 3;
-inline constexpr std::size_t kRunLimits[kCuts] = {kMaxTiles * kTileChannels, 2 * kTileChannels, 1};
+/// How a cut is made: the most channels of a run, and whether they are of one width to the last bit or but for
+/// rounding.
+struct CutKind {
+  std::size_t most_channels;
+  bool one_width;
+};
+inline constexpr CutKind kCutKinds[] = {
+    {kMaxTiles * kTileChannels, false}, {kMaxTiles * kTileChannels, true}, {2 * kTileChannels, true}, {1, true}};
+inline constexpr std::size_t kCuts = std::size(kCutKinds);
+/// Frequencies and widths that differ by less than this part of the frequency are the same but for rounding.
+inline constexpr double kRoundedHz = 4 * std::numeric_limits<double>::epsilon();
 
 struct Channels {
   std::vector<double> frequency_hz, width_hz;
   double highest_hz = 0;  ///< largest |frequency|
   ChannelCut cut[kCuts];
 };
+
+/// Bound of what bandwidth smearing over such a path misses by widths that are off: sinc(pi path width / c) changes by
+/// no more than 0.44 times its argument.
+inline double smearing_error(double width_error_hz, double path_m) {
+  return 0.44 * kPi * path_m * width_error_hz / kSpeedOfLight_m_s;
+}
 
 /// Frequencies in any order (descending, gapped, irregular); widths of either sign, or null for zero.
 Channels analyse_channels(const double* frequency_hz, const double* width_hz, std::size_t n_channel);

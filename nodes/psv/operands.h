@@ -140,6 +140,7 @@ struct LayoutNumbers {
   bool smear_time = true, smear_frequency = true;
   SmearingWidths widths;
 
+  bool is_smeared_in_frequency() const { return has_rates && smear_frequency; }
   RT_HD bool shapes_are_vectors() const { return shape_columns >= 6; }
   RT_HD std::int32_t axis_columns() const { return shapes_are_vectors() ? 6 : 3; }
   RT_HD bool has_profiles() const { return shape_columns > 0 && shape_columns != axis_columns(); }

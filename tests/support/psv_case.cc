@@ -50,8 +50,10 @@ void Case::make_channels() {
   const std::size_t count = options.grid == Grid::kSingle ? 1 : options.n_channel;
   for (std::size_t k = 0; k < count; ++k) {
     double step = options.spacing_hz, nu = 1.4e9 + step * double(k);
-    if (options.grid == Grid::kRounded)
-      nu = 1.4e9 + (step = 1e6 / 7) * double(k);  // the grid itself is not representable
+    if (options.grid == Grid::kRounded) {  // the grid itself is not representable, and widths are its differences
+      nu = 1.4e9 + 1e6 / 7 * double(k);
+      step = 1.4e9 + 1e6 / 7 * double(k + 1) - nu;
+    }
     if (options.grid == Grid::kDescending) nu = 1.4e9 - step * double(k), step = -step;
     if (options.grid == Grid::kGapped) nu += k >= count / 3 ? 3.1e6 : 0;
     if (options.grid == Grid::kIrregular) nu += 1e5 * random.next();

@@ -105,8 +105,10 @@ void pull_block(const ReverseSum& job, const Block<double>& block, const Run& ru
 
 /// The longest runs on which derivatives may take channels as regular.
 inline const ChannelCut& choose_adjoint_cut(const ReverseSum& job, const Reach& reach) {
-  for (std::size_t i = 0; i + 1 < kCuts; ++i)
-    if (2 * kPi * reach.path * job.channels.cut[i].largest_residual <= kIgnoredTurn) return job.channels.cut[i];
+  for (const ChannelCut& cut : job.channels.cut)
+    if (!cut.runs.empty() && 2 * kPi * reach.path * cut.largest_residual <= kIgnoredTurn &&
+        smearing_error(cut.largest_width_error, reach.path) <= kIgnoredTurn)
+      return cut;
   return job.channels.cut[kCuts - 1];
 }
 

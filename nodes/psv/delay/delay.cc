@@ -172,12 +172,13 @@ void finish_sampling(Sampling& sampling, const Band& band, const GriddingKernel&
     }
 }
 
-/// What each row needs; `irregular` is what comes of frequencies that miss the regular grid, as a fraction of the flux:
-/// the phase, in radians, and the change of tapers. False where a row cannot be done.
+/// What each row needs; `irregular` is what comes of frequencies and widths that miss the regular grid, as a fraction
+/// of the flux: the phase, in radians, smearing, and the change of tapers. False where a row cannot be done.
 bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double tolerance, double& irregular) {
   const Band& band = plan.band;
   ExposureNodes exposure_nodes(kExposureShare * tolerance);
-  double turned = 0;  // by how much phases miss those of the regular grid, radians
+  double turned = 0;   // by how much phases miss those of the regular grid, radians
+  double smeared = 0;  // by how much smearing misses that over each channel's own width
   std::vector<TaperTerms> tapers;
   for (const AlikeSources& sources : plan.sky.alike)
     if (sources.profile != kPoint) tapers.emplace_back(plan.sky, sources, band, kTaperShare * tolerance);
@@ -190,6 +191,8 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
       return false;
     }
     turned = std::max(turned, 2 * kPi * reach.path * band.largest_residual);
+    if (rows.is_smeared_in_frequency())
+      smeared = std::max(smeared, smearing_error(band.largest_width_error, reach.path));
     row.sampling = static_cast<std::uint8_t>(
         sampling_of(reach.path * std::abs(band.spacing_hz.hi) / kSpeedOfLight_m_s, band.n_channel));
     row.n_node = static_cast<std::uint8_t>(exposure_nodes.of(kPi * reach.change * band.high_hz / kSpeedOfLight_m_s));
@@ -205,7 +208,7 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
     }
   }
   if (!exposure_nodes.enough()) plan.obstacle = "phases turn too far within an exposure";
-  irregular = turned;
+  irregular = turned + smeared;
   // A taper G(X nu^2) changes by 2 x G'(x) times the relative change of frequency.
   if (!tapers.empty()) irregular += 2 * kSteepestTaper * band.largest_residual * kSpeedOfLight_m_s / band.low_hz;
   plan.bound += exposure_nodes.largest_error() + irregular;
@@ -232,8 +235,10 @@ Band analyse_band(const Channels& c) {
     const DoubleDouble<double> gone = times(band.spacing_hz, double(k)), come = exact::sum(nu[k], -band.first_hz);
     const double residual = ((come.hi - gone.hi) + (come.lo - gone.lo)) / kSpeedOfLight_m_s;
     band.largest_residual = std::max(band.largest_residual, std::abs(residual));
-    if (std::abs(c.width_hz[k]) != band.width_hz) band.obstacle = "the channels are not all of one width";
+    band.largest_width_error = std::max(band.largest_width_error, std::abs(std::abs(c.width_hz[k]) - band.width_hz));
   }
+  if (!(band.largest_width_error <= kRoundedHz * std::max(std::abs(band.low_hz), std::abs(band.high_hz))))
+    band.obstacle = "the channels are not all of one width";
   if (!(band.low_hz > 0)) band.obstacle = "frequencies are not positive";
   if (!(band.largest_residual * kSpeedOfLight_m_s < 1e-3 * std::abs(band.spacing_hz.hi)))
     band.obstacle = "the channels are not regularly spaced";

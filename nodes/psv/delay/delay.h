@@ -37,8 +37,9 @@ struct Band {
   std::size_t n_channel = 0;
   double first_hz = 0, low_hz = 0, high_hz = 0, width_hz = 0;
   DoubleDouble<double> spacing_hz;
-  double largest_residual = 0;  ///< of a frequency from the regular one, over c, turns per metre
-  std::string obstacle;         ///< why this is no regular band; empty if it is
+  double largest_residual = 0;     ///< of a frequency from the regular one, over c, turns per metre
+  double largest_width_error = 0;  ///< hertz
+  std::string obstacle;            ///< why this is no regular band; empty if it is
 
   double centre_hz() const { return 0.5 * low_hz + 0.5 * high_hz; }
 };

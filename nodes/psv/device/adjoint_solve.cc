@@ -12,7 +12,8 @@ namespace {
 class AdjointMethod final : public SkyMethod<double> {
  public:
   AdjointMethod(const Summed& of, const ResultAdjoints& adjoints, SourceWish wish, ThreadPool& threads)
-      : SkyMethod(of, device_channels(of.channels, reach_of(of.sky, of.rows)), threads),
+      : SkyMethod(of, device_channels(of.channels, reach_of(of.sky, of.rows), of.rows.is_smeared_in_frequency()),
+                  threads),
         adjoints_(adjoints),
         wish_(wish),
         components_(static_cast<std::size_t>(adjoint_components(static_cast<int>(of.sky.planes.size())))),

@@ -25,8 +25,13 @@ class CompareMethod final : public DeviceMethod {
  public:
   CompareMethod(std::span<const ComparedTerm> terms, const ComparedData& data, double slope, ThreadPool& threads)
       : terms_(terms), data_(data), slope_(slope), threads_(threads) {
-    // Channels are regular for all terms or for none: they share visibilities.
-    const DeviceChannels channels = device_channels(terms.front().channels, largest_reach(terms));
+    // Channels are regular for all terms or for none: they share visibilities. Those that are smeared are so over the
+    // same widths; others have none.
+    const auto smeared =
+        std::ranges::find_if(terms, [](const ComparedTerm& term) { return term.rows.is_smeared_in_frequency(); });
+    const bool any_smeared = smeared != terms.end();
+    const DeviceChannels channels =
+        device_channels((any_smeared ? *smeared : terms.front()).channels, largest_reach(terms), any_smeared);
     for (const ComparedTerm& term : terms) packed_.emplace_back(term, channels);
   }
 

@@ -144,7 +144,9 @@ template void launch_sum(DeviceSky<double>&, const DirectRows&, std::size_t, boo
 
 template <class T>
 DirectMethod<T>::DirectMethod(const Summed& of, const AntennaPlan* antennas, ThreadPool& threads)
-    : SkyMethod<T>(of, device_channels(of.channels, reach_of(of.sky, of.rows)), threads), antennas_(antennas) {
+    : SkyMethod<T>(of, device_channels(of.channels, reach_of(of.sky, of.rows), of.rows.is_smeared_in_frequency()),
+                   threads),
+      antennas_(antennas) {
   // Kernels for anything make phasors channel by channel.
   if (!packed_.channels.regular || packed_.jones_vary()) antennas_ = nullptr;
   if (antennas_ != nullptr) number_.resize(antennas_->n_antenna);

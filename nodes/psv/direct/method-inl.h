@@ -22,6 +22,7 @@ struct Bounds {
   static constexpr double kNoSmear = sizeof(T) == 8 ? 1e-7 : 1e-4;    ///< sinc(x) is 1 within x^2/6
   static constexpr double kNoTurn = sizeof(T) == 8 ? 1e-13 : 1e-8;    ///< radians of irregularity that are ignored
   static constexpr double kSmallTurn = sizeof(T) == 8 ? 1e-7 : 1e-8;  ///< radians for which e^(ix) may be 1 + ix
+  static constexpr double kWidths = sizeof(T) == 8 ? 4e-13 : 1e-8;    ///< of smearing, where widths are rounded
   static constexpr double kLongPath = 64;                             ///< radians across a channel
 };
 
@@ -61,7 +62,10 @@ template <class T>
 const ChannelCut& choose_cut(const HostSum<T>& job, const Reach& reach) {
   for (std::size_t i = 0; i + 1 < kCuts; ++i) {
     const ChannelCut& cut = job.channels.cut[i];
-    if (2 * kPi * reach.path * cut.largest_residual <= Bounds<T>::kSmallTurn) return cut;
+    const bool one_width = !job.rows.is_smeared_in_frequency() ||
+                           smearing_error(cut.largest_width_error, reach.path) <= Bounds<T>::kWidths;
+    const bool even = 2 * kPi * reach.path * cut.largest_residual <= Bounds<T>::kSmallTurn;
+    if (!cut.runs.empty() && even && one_width) return cut;
   }
   return job.channels.cut[kCuts - 1];
 }

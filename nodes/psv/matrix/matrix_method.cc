@@ -52,7 +52,7 @@ MatrixMethod<T>::MatrixMethod(const Summed& of, MatrixPlan plan, const MatrixVar
     : SkyMethod<T>(of, {}, threads), plan_(std::move(plan)), variant_(variant) {
   packed_.brightness_in_products = true;
   sort_into_tiles(plan_, antennas_per_tile(plan_, variant_), threads);
-  DeviceChannels channels = device_channels(of.channels, plan_.antennas.reach_m);
+  DeviceChannels channels = device_channels(of.channels, plan_.antennas.reach_m, of.rows.is_smeared_in_frequency());
   for (std::size_t i = 0; i < plan_.entries.size(); ++i)
     if (i == 0 || !same_tile(plan_.entries[i - 1], plan_.entries[i], antennas_per_tile(plan_, variant_)))
       tile_begin_.push_back(i);

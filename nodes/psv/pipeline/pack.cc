@@ -9,10 +9,12 @@ namespace {
 
 /// Radians by which a regular grid may be off: none worth a correction, and one that is still 1 + i x to 1e-14.
 constexpr double kNoTurn = 1e-13, kSmallTurn = 1e-7;
+/// Of the flux, by which smearing may be off where widths are rounded.
+constexpr double kWidths = 4e-13;
 
-DeviceChannel device_channel(const Channels& c, std::size_t i) {
+DeviceChannel device_channel(const Channels& c, const ChannelCut& cut, std::size_t i) {
   const DoubleDouble<double> turns = turns_per_metre(c.frequency_hz[i]);
-  return {turns.hi, turns.lo, c.frequency_hz[i], std::abs(c.width_hz[i]) / kSpeedOfLight_m_s, c.cut[0].residual[i], 1};
+  return {turns.hi, turns.lo, c.frequency_hz[i], std::abs(c.width_hz[i]) / kSpeedOfLight_m_s, cut.residual[i], 1};
 }
 
 DeviceRun device_run(const Run& run) {
@@ -71,14 +73,15 @@ std::vector<Complex<T>> device_brightness(const Sky<double>& sky, std::size_t be
 template std::vector<Complex<float>> device_brightness<float>(const Sky<double>&, std::size_t, std::size_t);
 template std::vector<Complex<double>> device_brightness<double>(const Sky<double>&, std::size_t, std::size_t);
 
-DeviceChannels device_channels(const Channels& c, double reach_m) {
+DeviceChannels device_channels(const Channels& c, double reach_m, bool smeared) {
   DeviceChannels d;
-  const ChannelCut& cut = c.cut[0];
+  const bool one_width = !smeared || smearing_error(c.cut[0].largest_width_error, reach_m) <= kWidths;
+  const ChannelCut& cut = c.cut[one_width ? 0 : 1];
   const double turn = 2 * kPi * reach_m * cut.largest_residual;
   d.regular = turn <= kSmallTurn && std::all_of(cut.runs.begin(), cut.runs.end(), is_sound);
   d.residual = d.regular && turn > kNoTurn;
   const std::size_t n_channel = c.frequency_hz.size();
-  for (std::size_t i = 0; i < n_channel; ++i) d.channels.push_back(device_channel(c, i));
+  for (std::size_t i = 0; i < n_channel; ++i) d.channels.push_back(device_channel(c, cut, i));
   if (d.regular) {
     for (const Run& run : cut.runs) {
       d.runs.push_back(device_run(run));

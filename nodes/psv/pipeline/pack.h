@@ -25,6 +25,7 @@ struct DeviceChannels {
   bool regular = true, residual = false;
 };
 /// Regular runs where the channels are regular enough for paths up to `reach_m` metres, else runs of any channels.
-DeviceChannels device_channels(const Channels& channels, double reach_m);
+/// `smeared`: over their widths.
+DeviceChannels device_channels(const Channels& channels, double reach_m, bool smeared);
 
 }  // namespace rimetree::psv::pipeline

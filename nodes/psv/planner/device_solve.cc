@@ -37,7 +37,7 @@ DeviceWork work_of(const Summed& of, const JonesChains& jones, bool single) {
   work.jones_vary =
       jones.left.axes.n_channel > 1 || jones.right.axes.n_channel > 1 || (work.jones && of.sky.n_weight_channel > 1);
   work.smear_time = of.rows.is_smeared_in_time();
-  work.regular = device_channels(of.channels, reach_of(of.sky, of.rows)).regular;
+  work.regular = device_channels(of.channels, reach_of(of.sky, of.rows), of.rows.is_smeared_in_frequency()).regular;
   work.single = single;
   return work;
 }

@@ -69,12 +69,14 @@ double tapers_nanoseconds(const Sky<double>& sky) {
 
 double direct_seconds(const Summed& of, bool single) {
   const auto& [sky, channels, rows, jones, owner, version, ends] = of;
-  const double n_channel = double((channels.frequency_hz.size() + kTileChannels - 1) / kTileChannels * kTileChannels);
+  const std::vector<Run>& runs = channels.cut[0].runs;
+  double n_channel = 0;
+  for (const Run& run : runs) n_channel += double(run.n_tile * kTileChannels);
   const bool varying = sky.n_weight_channel > 1;
   const double one_plane = sky.one_plane_part();
   const double planes = jones.n_pair > 0 ? 8 : one_plane + (1 - one_plane) * double(sky.planes.size());
   const bool smeared = rows.du != nullptr, matrices = matrices_vary(sky, jones);
-  const double n_run = std::ceil(n_channel / double(kRunLimits[0]));
+  const auto n_run = double(runs.size());
   double each =
       (Costs::kPhasor + Costs::kPlane * (matrices ? 0 : planes)) * (varying ? Costs::kVarying : 1) * n_channel;
   each += n_run * Costs::kSeed;

@@ -127,3 +127,36 @@ def test_widths_that_are_not_given_are_distances_of_neighbours_in_any_order():
         np.testing.assert_allclose(cells.freq_width_hz, wanted, rtol=1e-15)
         sign = -1 if order[0] == 3 else 1
         np.testing.assert_allclose(rt.ms.Band.of(1e9 * shuffled).width_hz, sign * 1e9 * wanted, rtol=1e-15)
+
+
+@pytest.mark.parametrize("second", [{"smear_frequency": False}, OWN | {"freq_width_hz": 2e6}, {"freq_width_hz": 9e5}])
+@pytest.mark.parametrize("first", [{"smear_frequency": False}, {}, OWN])
+def test_sums_of_one_equation_over_different_widths(first, second):
+    """A device compares the sums of an equation with data together, and had taken the widths of the first for all."""
+
+    def gradient(device):
+        ns = rt.NodeScope()
+        lmn, brightness = sky(ns, "solvable flux")
+        ns.uvw << rt.Constant(UVW[0], cells_rank=1)
+        ns.V << rt.PSV(lmn, brightness, ns.uvw, **first) + rt.PSV(lmn, brightness, ns.uvw, **second)
+        ns.chi << rt.ChiSquare(rt.Condeq(rt.Constant(np.ones((2, 2)) * 0.3j), ns.V))
+        return rt.Forest(ns, device=device).value_and_gradient("chi", cells(**OTHER))
+
+    (value, got), (chi_square, wanted) = gradient("simulated"), gradient("none")
+    assert value == pytest.approx(chi_square, rel=1e-11)
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("distance_m", [1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("rates", [False, True])
+def test_widths_and_frequencies_that_are_rounded(rates, distance_m):
+    """Widths are differences of rounded frequencies: those of all channels are the same but for the last bits."""
+    freq_hz = np.linspace(1e9, 1.2e9, 64)
+    ns = rt.NodeScope()
+    uvw = UVW[0] * distance_m if rates else UVW[0][0] * distance_m
+    ns.V << rt.PSV(rt.Constant(LMN), rt.Constant(STOKES[:, 0]), rt.Constant(uvw, cells_rank=1))
+    forest = rt.Forest(ns)
+    on = rt.Cells(10.0 * np.arange(N_TIME), freq_hz)
+    assert len(set(on.freq_width_hz)) > 1, "widths that do not differ"
+    forest.results(["V"], on, verify=40)
+    assert forest.verification().passed and forest.verification().count == 40

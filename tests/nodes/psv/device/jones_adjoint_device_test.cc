@@ -89,7 +89,7 @@ TEST(PsvJonesAdjointDevice, RowsAreSortedByTheirSides) {
       }
     const AdjointProblem of(c);
     const psv::pipeline::PackedProblem packed({of.sky, of.channels, of.ordered.rows, of.jones},
-                                              psv::pipeline::device_channels(of.channels, 1e3));
+                                              psv::pipeline::device_channels(of.channels, 1e3, true));
     std::vector<psv::pipeline::DeviceRow> rows;
     for (std::size_t r = 0; r < of.ordered.rows.n_row; ++r)
       rows.push_back(psv::device::device_row(of.ordered.rows, packed.jones, r * 11 % of.ordered.rows.n_row));

@@ -9,11 +9,11 @@
 namespace rimetree::testing {
 namespace {
 
-// The project's promise. The kernel's own budget in double precision: 1e-13 for ignored irregularity, 3e-15 for the
-// phase in the middle of a run, 1e-14 for the rotations from there (64 half steps at 2e-16), as much for the recurrence
-// of smearing, 2e-13 for that of a Gaussian's taper (64 steps squared over two). In single precision: 2e-7 for the
-// phasor in the middle of a run, 1.2e-7 for each of two rotations and an amplitude, and the rounding errors of sums of
-// 48, which are of either sign.
+// The project's promise. The kernel's own budget in double precision: 1e-13 for ignored irregularity, 4e-13 for that of
+// widths, 3e-15 for the phase in the middle of a run, 1e-14 for the rotations from there (64 half steps at 2e-16), as
+// much for the recurrence of smearing, 2e-13 for that of a Gaussian's taper (64 steps squared over two). In single
+// precision: 2e-7 for the phasor in the middle of a run, 1.2e-7 for each of two rotations and an amplitude, and the
+// rounding errors of sums of 48, which are of either sign.
 
 void check(const CaseOptions& o) {
   SCOPED_TRACE(::testing::Message() << o);
