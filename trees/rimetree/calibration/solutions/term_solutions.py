@@ -249,10 +249,13 @@ class TermSolutions:
         middle of its own interval. `go_on`: whether angles do so along time."""
         found = np.empty((len(times), *table.shape[1:]))
         good = np.empty(found.shape, dtype=bool)
-        for f, e in np.ndindex(table.shape[1:]):
-            places = self.time_s, table[:, f, e], ~flag[:, f, e], times
+        # Those with solutions at the same times together: of channels there may be ten thousands.
+        kinds, kind = np.unique(~flag.reshape(len(flag), -1), axis=1, return_inverse=True)
+        for k, there in enumerate(kinds.T):
+            own = np.nonzero((kind.reshape(-1) == k).reshape(table.shape[1:]))
+            places = self.time_s, table[:, *own], there, times
             line, ok = _delays(*places) if quantity == "rate" else _line(*places, quantity in _ANGLES and not go_on)
-            found[:, f, e], good[:, f, e] = line, ok
+            found[:, *own], good[:, *own] = line, ok
         return found, good
 
     def _along_frequency(self, quantity, values, good, frequencies) -> Float64Array:
@@ -265,10 +268,16 @@ class TermSolutions:
 
 
 def _line(x: Float64Array, y: Float64Array, good: NDArray[np.bool_], at: Float64Array, unwrap: bool):
+    """Straight lines between the good ones of y [x, ...], and whether there are any: [at, ...]."""
     if not good.any():
-        return np.zeros(len(at)), False
-    values = np.unwrap(y[good]) if unwrap else y[good]
-    return np.interp(at, x[good], values), True
+        return np.zeros((len(at), *y.shape[1:])), False
+    x, values = x[good], np.unwrap(y[good], axis=0) if unwrap else y[good]
+    place = np.interp(at, x, np.arange(len(x)))
+    left = np.minimum(place.astype(int), max(len(x) - 2, 0))
+    right = np.minimum(left + 1, len(x) - 1)
+    share = (place - left).reshape(-1, *[1] * (y.ndim - 1))
+    # At a solution another one does not count, which may be no number.
+    return np.where(share == 0, values[left], values[left] + share * (values[right] - values[left])), True
 
 
 def _delays(x: Float64Array, rate: Float64Array, good: NDArray[np.bool_], at: Float64Array):
@@ -279,5 +288,7 @@ def _delays(x: Float64Array, rate: Float64Array, good: NDArray[np.bool_], at: Fl
         return np.zeros(len(at)), False
     x, rate, since = x[good], rate[good], x[good][0]
     x, at = x - since, at - since
-    each = np.interp(at, x, rate) * at - np.interp(at, x, rate * x)  # from either, by how near it is
-    return np.where((at > x[0]) & (at < x[-1]), 0.5, 1.0) * each, True
+    every = np.ones(len(x), dtype=bool)
+    (there, _), (then, _) = (_line(x, y, every, at, False) for y in (rate, rate * x[:, None]))
+    each = there * at[:, None] - then  # from either, by how near it is
+    return np.where((at > x[0]) & (at < x[-1]), 0.5, 1.0)[:, None] * each, True
