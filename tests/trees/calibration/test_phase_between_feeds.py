@@ -11,8 +11,8 @@ from rimetree.calibration.terms.conventions import leaves_phase_between_feeds
 @pytest.mark.parametrize("leakage", [0.0, 0.05])
 def test_gains_leave_it_to_a_crosshand_phase(solved, leakage):
     """Crossed hands of a polarised calibrator told it to gains, with all that leakages do to it; the crosshand phase
-    had what was left. As gains of a field that is not polarised know nothing of it, polarisation angles of a target
-    between two calibrators were off by tens of degrees."""
+    had what was left. As gains of a field that is not polarised know nothing of it, crossed hands of a target between
+    two calibrators were off by tens of degrees."""
     rng = np.random.default_rng(6)
     gain = rng.uniform(0.8, 1.2, (N_ANTENNA, 1, 1, 2)) * np.exp(1j * rng.uniform(-3, 3, (N_ANTENNA, 1, 1, 2)))
     drift = np.exp(1j * rng.normal(0, 0.2, (N_ANTENNA, N_TIME, 1, 1)))
