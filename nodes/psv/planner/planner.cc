@@ -41,7 +41,7 @@ struct Costs {
   // Going back row by row, times the direct sum: of one plane, of several, with Jones terms, with such that vary along
   // channels.
   static constexpr double kRowsReverse[] = {4.4, 3.0, 1.4, 3.2};
-  static constexpr double kPortionByte = 0.4;  ///< to clear, fill and add up a byte of a portion's adjoints
+  static constexpr double kPortionByte = 0.08;  ///< to clear and add up a byte of another portion's adjoints
   // The matrix product on the host, per source and cell.
   static constexpr double kTurn = 1.6;                               ///< the phasor of an antenna
   static constexpr double kSidesSmeared = 0.82, kSidesShaped = 2.1;  ///< per pair and factor
@@ -152,7 +152,7 @@ double reverse_seconds(const Summed& of, const SidesPlan& plan) {
   const std::size_t bytes = sizeof(Complex<double>) * (of.jones.targets.n_moving + of.jones.targets.n_steady);
   const std::size_t n_portion = adjoint::window_portions(matrix::side_blocks(of.sky).size(),
                                                          matrix::windows_of_tiles(plan, of.channels).size(), bytes);
-  const double copies = n_portion > 1 ? 1e-9 * Costs::kPortionByte * double(n_portion * bytes) : 0;
+  const double copies = 1e-9 * Costs::kPortionByte * double((n_portion - 1) * bytes);
   return sides_seconds(of, plan.shape, work, kReverse) + copies;
 }
 double rows_reverse_seconds(const Summed& of) {
