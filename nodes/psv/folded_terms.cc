@@ -100,8 +100,8 @@ FoldedTerms::FoldedTerms(ThreadPool& threads, const ChildLayout& layout, std::sp
     std::vector<const Result*>& children =
         children_.emplace_back(evaluation->children().begin(), evaluation->children().begin() + kFirstJones);
     children[kBrightness] = &brightness_;
-    seen_.push_back(&evaluations_.emplace_back(evaluation->node, evaluation->request, evaluation->pool, children,
-                                               evaluation->result));
+    without_terms_.push_back(&evaluations_.emplace_back(evaluation->node, evaluation->request, evaluation->pool,
+                                                        children, evaluation->result));
   }
 }
 
@@ -136,8 +136,8 @@ void FoldedTerms::fold(ThreadPool& threads, const ChildLayout& layout, const Eva
 
 void FoldedTerms::finish() {
   for (std::size_t i = 0; i < given_.size(); ++i) {
-    given_[i]->flags_are_set = seen_[i]->flags_are_set;
-    given_[i]->is_missing = seen_[i]->is_missing;
+    given_[i]->flags_are_set = without_terms_[i]->flags_are_set;
+    given_[i]->is_missing = without_terms_[i]->is_missing;
   }
 }
 

@@ -32,7 +32,7 @@ class FoldedTerms {
   FoldedTerms(const FoldedTerms&) = delete;
 
   /// They share the results of those that were given, and finish() brings back what is set besides.
-  const std::vector<Evaluation*>& evaluations() const { return seen_; }
+  const std::vector<Evaluation*>& evaluations() const { return without_terms_; }
   const ChildLayout& layout() const { return folded_; }
   /// Their own, as nobody sees this sky again.
   PackedSkies& skies() { return skies_; }
@@ -44,7 +44,7 @@ class FoldedTerms {
   ChildLayout folded_;
   Result brightness_;
   PackedSkies skies_;
-  std::vector<Evaluation*> given_, seen_;
+  std::vector<Evaluation*> given_, without_terms_;
   std::deque<std::vector<const Result*>> children_;
   std::deque<Evaluation> evaluations_;
 };

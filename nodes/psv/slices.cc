@@ -135,9 +135,9 @@ std::vector<PullBack*> Slices::pulls_in(std::int32_t slice) {
 }
 
 Evaluation& Slices::in_slice(const Evaluation& evaluation) {
-  Seen& seen = seen_.emplace_back();
-  for (const Result* child : evaluation.children()) seen.children.push_back(in_slice(child, evaluation.pool));
-  return evaluations_.emplace_back(evaluation.node, request_, evaluation.pool, seen.children, seen.result);
+  NodeInSlice& one = nodes_.emplace_back();
+  for (const Result* child : evaluation.children()) one.children.push_back(in_slice(child, evaluation.pool));
+  return evaluations_.emplace_back(evaluation.node, request_, evaluation.pool, one.children, one.result);
 }
 
 const Result* Slices::in_slice(const Result* result, memory::Pool& pool) {
@@ -193,16 +193,16 @@ void Slices::to_all(const Vells& in_slice, Vells& values, const Move& move) cons
   for_each_run(values, [&](std::size_t from, std::size_t to, std::size_t n) { move(own + from, all + to, n); });
 }
 
-void Slices::finish(Evaluation& given, Result& seen) const {
+void Slices::finish(Evaluation& given, Result& in_slice) const {
   if (!given.result.failures.empty()) return;
-  if (!seen.failures.empty()) return given.fail(seen.failures.front().message);
-  CellShape cells = seen.value.cells();
+  if (!in_slice.failures.empty()) return given.fail(in_slice.failures.front().message);
+  CellShape cells = in_slice.value.cells();
   if (slicing_.time) cells[Axis::time] = cells_[Axis::time];
   if (slicing_.frequency) cells[Axis::frequency] = cells_[Axis::frequency];
-  if (given.result.value.empty()) given.set(given.make(seen.value.type(), cells));
+  if (given.result.value.empty()) given.set(given.make(in_slice.value.type(), cells));
   const auto copy = [](const double* from, double* to, std::size_t n) { std::copy_n(from, n, to); };
-  to_all(seen.value, given.result.value, copy);
-  for (const Derivative& derivative : seen.derivatives) {
+  to_all(in_slice.value, given.result.value, copy);
+  for (const Derivative& derivative : in_slice.derivatives) {
     auto& all = given.result.derivatives;
     auto at = std::find_if(all.begin(), all.end(),
                            [&](const Derivative& one) { return one.parameter == derivative.parameter; });
@@ -215,14 +215,14 @@ void Slices::finish(Evaluation& given, Result& seen) const {
 }
 
 void Slices::finish() {
-  for (std::size_t i = 0; i < given_.size(); ++i) finish(*given_[i], seen_[i].result);
+  for (std::size_t i = 0; i < given_.size(); ++i) finish(*given_[i], nodes_[i].result);
   for (std::size_t i = 0; i < given_pulls_.size(); ++i)
     if (given_pulls_[i]->failure.empty()) given_pulls_[i]->failure = pulls_[i].failure;
   for (const auto& [target, gained] : gained_)
     to_all(gained, *target, [](const double* from, double* to, std::size_t n) {
       for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
     });
-  gained_.clear(), pulls_.clear(), adjoints_.clear(), evaluations_.clear(), seen_.clear(), results_.clear();
+  gained_.clear(), pulls_.clear(), adjoints_.clear(), evaluations_.clear(), nodes_.clear(), results_.clear();
   values_.clear();
 }
 

@@ -54,7 +54,8 @@ class Slices {
   void finish();
 
  private:
-  struct Seen {
+  /// A node in one slice: what it gives there, and its children.
+  struct NodeInSlice {
     Result result;
     std::vector<const Result*> children;
   };
@@ -69,7 +70,7 @@ class Slices {
   void for_each_run(const Vells& values, const F& f) const;
   template <class Move>
   void to_all(const Vells& in_slice, Vells& values, const Move& move) const;
-  void finish(Evaluation& given, Result& seen) const;
+  void finish(Evaluation& given, Result& in_slice) const;
 
   const ChildLayout& layout_;
   Slicing slicing_;
@@ -81,7 +82,7 @@ class Slices {
   Request request_;
   std::map<const void*, Vells> values_;  // by where all of them are
   std::map<const Result*, Result> results_;
-  std::deque<Seen> seen_;
+  std::deque<NodeInSlice> nodes_;
   std::deque<Evaluation> evaluations_;
   std::deque<Vells> adjoints_;
   std::deque<PullBack> pulls_;

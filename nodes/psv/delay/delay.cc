@@ -77,9 +77,9 @@ class TaperTerms {
 int most_terms(std::vector<TaperTerms>& of_profile, double u, double v, double w) {
   int most = 1;
   for (TaperTerms& terms : of_profile) {
-    const int own = terms.of(u, v, w);
-    if (own == 0) return 0;
-    most = std::max(most, own);
+    const int needed = terms.of(u, v, w);
+    if (needed == 0) return 0;
+    most = std::max(most, needed);
   }
   return most;
 }
