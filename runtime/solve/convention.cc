@@ -190,14 +190,24 @@ std::vector<std::vector<double>> steps_without_change(const EquationSource& sour
     among[u] = true;
     still.push_back(outcome.held[u] || !(outcome.equations.diagonal(u) > 0));  // with those of which no datum tells
   }
-  fit::NormalEquations equations(of.unknowns.size());
   Contribution changes;
-  for (const ProductOnBlock& product : of.products) {
-    source.changes_of(product, changes);
-    for_each_element(problem, changes, [&](std::uint32_t a, std::uint32_t b, double value) {
-      if (among[a] && among[b]) equations.at(place[a], place[b]) += value;
-    });
+  const auto for_each_pair = [&](const auto& body) {
+    for (const ProductOnBlock& product : of.products) {
+      source.changes_of(product, changes);
+      for_each_element(problem, changes, [&](std::uint32_t a, std::uint32_t b, double value) {
+        if (among[a] && among[b]) body(place[a], place[b], value);
+      });
+    }
+  };
+  // Gains of many channels or times are seen together only where another term connects them.
+  std::shared_ptr<const fit::Sparsity> sparsity;
+  if (of.unknowns.size() > kFewUnknowns) {
+    fit::SparsityBuilder builder(of.unknowns.size());
+    for_each_pair([&](std::uint32_t a, std::uint32_t b, double) { builder.connect(a, b); });
+    sparsity = builder.finish();
   }
+  fit::NormalEquations equations(of.unknowns.size(), sparsity);
+  for_each_pair([&](std::uint32_t a, std::uint32_t b, double value) { equations.at(a, b) += value; });
   std::vector<std::vector<double>> found;
   for (const std::vector<double>& step : fit::null_space(equations, still)) {
     std::vector<double>& all = found.emplace_back(place.size(), 0.0);
