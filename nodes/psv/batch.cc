@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "nodes/psv/brightness_terms.h"
 #include "nodes/psv/compare.h"
 #include "nodes/psv/folded_terms.h"
 #include "nodes/psv/general/devices.h"
@@ -133,8 +134,21 @@ class PsvKernel final : public BatchKernel {
     }
     bring_inputs_to_host(context, with_kernels);
     evaluate_sums(context, layout, std::move(sums), skies);
+    general = evaluate_brightness_terms(context, layout, general);
     if (context.devices.empty()) general = evaluate_slices(context, layout, general, skies);
     if (!general.empty()) evaluate_cell_by_cell(context, layout, general);
+  }
+
+  /// Those of which only the brightness varies in time. Gives the others.
+  std::vector<Evaluation*> evaluate_brightness_terms(BatchContext& context, const ChildLayout& layout,
+                                                     const std::vector<Evaluation*>& batch) {
+    BrightnessTerms terms(layout);
+    std::vector<Evaluation*> others = terms.take(context, std::span<Evaluation* const>(batch));
+    if (terms.evaluations().empty()) return others;
+    context.notes.add("psv-brightness-term", std::string("PSV: ") + kBrightnessAsTerm);
+    evaluate_stacks(context, terms.layout(), terms.evaluations(), terms.skies());
+    terms.finish();
+    return others;
   }
 
   /// Slice by slice, as far as that is worth while. Gives the others.

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "nodes/psv/brightness_terms.h"
 #include "nodes/psv/folded_terms.h"
 #include "nodes/psv/general/devices.h"
 #include "nodes/psv/group_rows.h"
@@ -31,6 +32,27 @@ planner::Outlook outlook_of(const ChildLayout& layout, const ExpectedBatch& batc
   outlook.unpolarised = layout.brightness_elements == 1;
   outlook.smearing = layout.has_rates;
   outlook.tolerance = tolerance_of(batch.request);
+  return outlook;
+}
+
+/// Whether only the brightness varies in time, and is done as a Jones term.
+bool is_brightness_as_term(const ChildLayout& layout, const ExpectedBatch& batch) {
+  const auto times = [&](std::size_t slot) {
+    return slot < batch.children.size() ? batch.children[slot][Axis::time] : 1;
+  };
+  if (times(kBrightness) == 1 || times(kLmn) > 1 || times(kShape) > 1) return false;
+  if (!batch.devices.empty() || Slicing::of(batch.children).frequency) return false;
+  return brightness_as_term_pays(layout, batch.nodes.size(), batch.request.cells->shape(),
+                                 batch.children[kBrightness][Axis::frequency]);
+}
+
+/// As such a term.
+planner::Outlook with_brightness_as_term(planner::Outlook outlook, const ChildLayout& layout) {
+  ++outlook.n_pair;
+  outlook.matrices |= layout.brightness_elements > 1;
+  outlook.jones_vary |= outlook.spectra;
+  outlook.spectra = false;
+  outlook.unpolarised = true;
   return outlook;
 }
 
@@ -67,19 +89,27 @@ Description expected(const ChildLayout& layout, const ExpectedBatch& batch) {
   const CellShape cells = batch.request.cells->shape();
   const int n_channel = cells[Axis::frequency];
   const Slicing slicing = Slicing::of(batch.children);
-  const bool by_slices = slicing && batch.devices.empty() && slicing.pays(batch.nodes.size(), layout.n_source, cells);
-  if (!obstacle.empty() && !by_slices) {
+  const bool as_term = is_brightness_as_term(layout, batch);
+  const bool by_slices =
+      !as_term && slicing && batch.devices.empty() && slicing.pays(batch.nodes.size(), layout.n_source, cells);
+  if (!obstacle.empty() && !by_slices && !as_term) {
     const std::string where = batch.devices.empty() ? "the host" : batch.devices.front()->device().name();
     return {"PSV: on " + where + ", cell by cell, as " + obstacle, 0};
   }
   planner::Outlook outlook = outlook_of(layout, batch);
+  std::string how;
+  if (as_term) {
+    outlook = with_brightness_as_term(outlook, layout);
+    how = std::string(kBrightnessAsTerm) + ": ";
+  }
   if (!batch.devices.empty())
-    return {"PSV: " + planner::expected_on_devices(batch.devices, outlook, batch.nodes.size(),
-                                                   static_cast<std::size_t>(n_channel), layout.shape_columns > 0),
+    return {"PSV: " + how +
+                planner::expected_on_devices(batch.devices, outlook, batch.nodes.size(),
+                                             static_cast<std::size_t>(n_channel), layout.shape_columns > 0),
             0};
   if (by_slices && slicing.time) outlook.n_row = batch.nodes.size();
-  std::string how = by_slices ? slicing.name() + " after the other, as " + obstacle + ": " : "";
-  if (const std::size_t skies = folded_skies(layout, batch, outlook); skies > 0) {
+  if (by_slices) how = slicing.name() + " after the other, as " + obstacle + ": ";
+  if (const std::size_t skies = as_term ? 0 : folded_skies(layout, batch, outlook); skies > 0) {
     outlook = folded(outlook, layout);
     how += folded_text(skies) + ": ";
   }

@@ -228,16 +228,19 @@ inline std::int32_t n_time(const ChildLayout& layout, const Evaluation& evaluati
   return cells[Axis::time];
 }
 
+/// Whether directions and shapes vary neither in time nor in frequency, and baselines not in frequency.
+inline bool places_are_constant(const Evaluation& evaluation) {
+  const auto constant = [](const Result& child) {
+    const CellShape& cells = child.value.cells();
+    return cells[Axis::time] == 1 && cells[Axis::frequency] == 1;
+  };
+  return evaluation.cells().has(Axis::frequency) && constant(evaluation.child(kLmn)) &&
+         (!evaluation.has_child(kShape) || constant(evaluation.child(kShape))) &&
+         evaluation.child(kUvw).value.cells()[Axis::frequency] == 1 && !evaluation.child(kUvw).value.is_complex();
+}
 /// Whether the fast kernels take it: a sky that does not vary in time, nor but for its brightness in frequency.
 inline bool is_constant_in_time(const Evaluation& evaluation) {
-  const auto constant = [](const Result& child, bool in_frequency) {
-    const CellShape& cells = child.value.cells();
-    return cells[Axis::time] == 1 && (!in_frequency || cells[Axis::frequency] == 1);
-  };
-  return evaluation.cells().has(Axis::frequency) && constant(evaluation.child(kLmn), true) &&
-         constant(evaluation.child(kBrightness), false) &&
-         (!evaluation.has_child(kShape) || constant(evaluation.child(kShape), true)) &&
-         evaluation.child(kUvw).value.cells()[Axis::frequency] == 1 && !evaluation.child(kUvw).value.is_complex();
+  return places_are_constant(evaluation) && evaluation.child(kBrightness).value.cells()[Axis::time] == 1;
 }
 
 /// The problem of one baseline on the cells of its evaluation.

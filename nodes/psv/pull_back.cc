@@ -1,6 +1,7 @@
 #include "nodes/psv/pull_back.h"
 
 #include "nodes/psv/adjoint/sky_adjoints.h"
+#include "nodes/psv/brightness_terms.h"
 #include "nodes/psv/bundle.h"
 #include "nodes/psv/device/adjoint_solve.h"
 #include "nodes/psv/planner/solve.h"
@@ -109,6 +110,13 @@ std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout
       others.push_back(pull);
   for (const auto& group : groups_by(sums, [&](const LinearSum& sum) { return sky_key(layout, sum); }))
     pull_back_group(context, layout, skies, group);
+  BrightnessTerms terms(layout);
+  others = terms.take(context, std::span<PullBack* const>(others));
+  if (!terms.pulls().empty()) {
+    for (PullBack* left : pull_back_groups(context, terms.layout(), terms.pulls(), terms.skies()))
+      pull_back_general(terms.layout(), *left);
+    terms.finish();
+  }
   if (context.devices.empty()) others = pull_back_slices(context, layout, std::move(others), skies);
   if (!others.empty() && !context.devices.empty())
     context.notes.add("psv-host-adjoint",

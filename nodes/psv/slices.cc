@@ -13,7 +13,7 @@ namespace {
 
 // What one cell of one source takes cell by cell, forward and in reverse, and what each slice takes by the kernels
 // beside sums: for all nodes together, and for each of them. Nanoseconds.
-constexpr double kCell = 80, kReverseCell = 500, kSlice = 15000, kNodeInSlice = 6000;
+constexpr double kCell = 80, kReverseCell = 500, kSlice = 15000, kNodeInSlice = 2500;
 
 /// Along what kernels want slices of a node; nothing if they take it as it is, or if slices do not help.
 Slicing slicing_of(const Evaluation& evaluation) {
@@ -58,10 +58,12 @@ std::int32_t Slicing::count(const CellShape& cells) const {
 std::string Slicing::name() const { return time && frequency ? "one cell" : time ? "one time" : "one channel"; }
 
 bool Slicing::pays(std::size_t n_node, int n_source, const CellShape& cells, bool in_reverse) const {
-  const auto n = static_cast<double>(n_node);
-  const double sum = (in_reverse ? kReverseCell : kCell) * n * n_source * static_cast<double>(slice_of(cells).size());
-  return sum > kSlice + n * kNodeInSlice;
+  return cell_by_cell_nanoseconds(n_node, n_source, slice_of(cells), in_reverse) > slice_nanoseconds(n_node);
 }
+double cell_by_cell_nanoseconds(std::size_t n_node, int n_source, const CellShape& cells, bool in_reverse) {
+  return (in_reverse ? kReverseCell : kCell) * double(n_node) * n_source * double(cells.size());
+}
+double slice_nanoseconds(std::size_t n_node) { return kSlice + kNodeInSlice * static_cast<double>(n_node); }
 
 template <class Item>
 std::vector<Item*> Slices::taken_of(std::span<Item* const> batch, std::vector<Item*>& taken) {

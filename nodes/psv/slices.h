@@ -31,6 +31,10 @@ struct Slicing {
   /// Whether slices are less work than single cells: for so many nodes, sources, and cells of a node.
   bool pays(std::size_t n_node, int n_source, const CellShape& cells, bool in_reverse = false) const;
 };
+/// What a slice takes on one core for so many nodes, besides their sums; and what such cells of each of them take by
+/// themselves.
+double slice_nanoseconds(std::size_t n_node);
+double cell_by_cell_nanoseconds(std::size_t n_node, int n_source, const CellShape& cells, bool in_reverse = false);
 inline constexpr Slicing kSlicings[] = {{true, false}, {false, true}, {true, true}};
 
 class Slices {

@@ -1,4 +1,4 @@
-"""Skies that vary in time: PSV does one time after the other, and gives what it gives at each time by itself."""
+"""Skies that vary in time: one time after the other, or the brightness as a Jones term; the same as each time alone."""
 
 import numpy as np
 import pytest
@@ -22,27 +22,31 @@ SKY = {
     "lmn": np.concatenate([LM, np.sqrt(1 - (LM**2).sum(axis=1, keepdims=True))], axis=1),
     "stokes": over_time(N_SOURCE, 4),
     "shape": 1e-4 * np.abs(over_time(N_SOURCE, 3)),
+    "flux_jy": over_time(N_SOURCE),
 }
 UVW_M = 300 * over_time(3, 2, 3)  # and its rates, m/s
 JONES = (1 + 0.2 * RNG.normal(size=(3, N_SOURCE, N_TIME, N_FREQ))) * np.exp(0.1j)
 
 
-def tree(varying, jones=False, rates=False, shapes=False, time=None):
-    """PSV nodes over all times, or at one; `varying`: what of the sky varies."""
+def tree(varying, jones=False, rates=False, shapes=False, n_source=N_SOURCE, time=None, device="none"):
+    """PSV nodes over all times, or at one; `varying`: what of the sky varies. Unpolarised, if that is "flux_jy"."""
     ns = rt.NodeScope()
 
     def values(numbers):
         return rt.Constant(numbers, cells_rank=1) if time is None else rt.Constant(numbers[..., time])
 
     for name, numbers in SKY.items():
+        numbers = numbers[:n_source]
         ns[name] << (values(numbers) if name in varying else rt.Constant(numbers[..., 0]))
     ns.flux << rt.Parm(1.5, solvable=True)
-    ns.B << ns.flux * rt.Stokes(ns.stokes)
+    ns.B << ns.flux * (ns.flux_jy if "flux_jy" in varying else rt.Stokes(ns.stokes))
     for p in range(3):
         ns.uvw(p) << values(UVW_M[p] if rates else UVW_M[p, 0])
         ns.gain(p) << rt.Parm(1.0 + 0.1 * p, solvable=True)
         ns.beam(p) << (
-            rt.Constant(JONES[p], cells_rank=2) if time is None else rt.Constant(JONES[p][:, [time]], cells_rank=2)
+            rt.Constant(JONES[p][:n_source], cells_rank=2)
+            if time is None
+            else rt.Constant(JONES[p][:n_source, [time]], cells_rank=2)
         )
         ns.J(p) << ns.gain(p) * ns.beam(p)
     for p, q in BASELINES:
@@ -53,7 +57,7 @@ def tree(varying, jones=False, rates=False, shapes=False, time=None):
         ns.c(p, q) << rt.Condeq(rt.Constant(np.full((2, 2), 3 + 1j)), ns.V(p, q))
         ns.d(p, q) << rt.Condeq(rt.Constant(np.full((2, 2), 3 + 1j)), ns.W(p, q))
     ns.chi2 << rt.ChiSquare(*(equation(p, q) for p, q in BASELINES for equation in (ns.c, ns.d)))
-    return rt.Forest(ns, device="none")  # devices do it cell by cell
+    return rt.Forest(ns, device=device)
 
 
 def cells(time=None):
@@ -67,6 +71,13 @@ CASES = [
     (("lmn",), {"rates": True, "shapes": True}),
     (("lmn",), {"jones": True}),
     (("stokes",), {}),
+    (("stokes",), {"n_source": 8}),
+    (("stokes",), {"jones": True, "n_source": 8}),
+    (("stokes",), {"jones": True, "rates": True, "shapes": True, "n_source": 8}),
+    (("flux_jy",), {}),
+    (("flux_jy",), {"rates": True, "shapes": True}),
+    (("flux_jy",), {"jones": True}),
+    (("flux_jy", "lmn"), {}),
     (("shape",), {"shapes": True}),
     (("lmn", "stokes", "shape"), {"jones": True, "rates": True, "shapes": True}),
 ]
@@ -74,16 +85,18 @@ CASES = [
 
 @pytest.mark.parametrize(("varying", "uses"), CASES)
 def test_each_time_is_what_it_is_by_itself(varying, uses):
+    as_term = varying == ("flux_jy",) or uses.get("n_source") == 8
+    way = "as a Jones term" if as_term else "one time after the other"
     forest = tree(varying, **uses)
     got = forest.results(ROOTS, cells(), derivatives=True)
-    assert any("one time after the other" in note for note in forest.notes()), forest.notes()
+    assert any(way in note for note in forest.notes()), forest.notes()
     assert not any("cell by cell" in note for note in forest.notes())
     (text,) = (one["text"] for one in forest.describe(cells()) if one["node"] == ROOTS[0])
-    assert "one time after the other" in text
+    assert way in text
     for time in range(N_TIME):
         single = tree(varying, time=time, **uses)
         expected = single.results(ROOTS, cells(time), derivatives=True)
-        assert not any("one time after the other" in note for note in single.notes())
+        assert not any(way in note for note in single.notes())
         for one, other in zip(got, expected, strict=True):
             np.testing.assert_allclose(one.value[:, :, [time]], other.value, rtol=0, atol=1e-12 * N_SOURCE)
             assert set(one.derivatives) == set(other.derivatives)
@@ -100,6 +113,17 @@ def test_gradients_are_sums_over_times(varying, uses):
     assert value == pytest.approx(sum(one for one, _ in singles), rel=1e-12)
     expected = sum(own for _, own in singles)
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-11 * value)
+
+
+@pytest.mark.parametrize(("varying", "uses"), [case for case in CASES if case[0] in (("flux_jy",), ("stokes",))])
+def test_gradients_on_devices_are_those_of_the_host(varying, uses):
+    """They are made there: had been made on the host, cell by cell."""
+    forest = tree(varying, device="simulated", **uses)
+    value, gradient = forest.value_and_gradient("chi2", cells())
+    expected_value, expected = tree(varying, **uses).value_and_gradient("chi2", cells())
+    assert value == pytest.approx(expected_value, rel=1e-12)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-11 * value)
+    assert not any("derivatives are computed on the host" in note for note in forest.notes())
 
 
 def test_verified():
