@@ -26,11 +26,6 @@ bool is_possible(const Evaluation& evaluation) {
   return evaluation.child(kBrightness).value.cells()[Axis::time] > 1;
 }
 
-const Evaluation& inputs_of(const Evaluation& evaluation) { return evaluation; }
-const Evaluation& inputs_of(const PullBack& pull) { return pull.inputs; }
-bool asks_for_baselines(const Evaluation&) { return false; }
-bool asks_for_baselines(const PullBack& pull) { return pull.child(kUvw) != nullptr; }
-
 }  // namespace
 
 ChildLayout with_brightness_as_term(ChildLayout layout) {

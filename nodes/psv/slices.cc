@@ -29,11 +29,6 @@ Slicing slicing_of(const Evaluation& evaluation) {
   return Slicing::of(children);
 }
 
-const Evaluation& inputs_of(const Evaluation& evaluation) { return evaluation; }
-const Evaluation& inputs_of(const PullBack& pull) { return pull.inputs; }
-bool asks_for_coordinates(const Evaluation&) { return false; }
-bool asks_for_coordinates(const PullBack& pull) { return pull.child(kUvw) != nullptr; }
-
 std::size_t doubles_of(const Vells& values) { return values.is_complex() ? 2 : 1; }
 
 }  // namespace
@@ -70,7 +65,7 @@ std::vector<Item*> Slices::taken_of(std::span<Item* const> batch, std::vector<It
   std::vector<Item*> others;
   for (Item* item : batch) {
     const Evaluation& evaluation = inputs_of(*item);
-    const bool takes = slicing_of(evaluation) == slicing_ && !asks_for_coordinates(*item) &&
+    const bool takes = slicing_of(evaluation) == slicing_ && !asks_for_baselines(*item) &&
                        (!slicing_.time || psv::n_time(layout_, evaluation) == evaluation.cells().shape()[Axis::time]);
     (takes ? taken : others).push_back(item);
   }

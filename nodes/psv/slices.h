@@ -13,6 +13,12 @@
 
 namespace rimetree::psv {
 
+// Of what is evaluated, and of what is pulled back.
+inline const Evaluation& inputs_of(const Evaluation& evaluation) { return evaluation; }
+inline const Evaluation& inputs_of(const PullBack& pull) { return pull.inputs; }
+inline bool asks_for_baselines(const Evaluation&) { return false; }
+inline bool asks_for_baselines(const PullBack& pull) { return pull.child(kUvw) != nullptr; }
+
 /// The axes along which a slice is one cell long.
 struct Slicing {
   bool time = false, frequency = false;

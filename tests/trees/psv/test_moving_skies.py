@@ -138,3 +138,16 @@ def test_few_cells_are_done_one_by_one():
     forest = tree(("lmn",))
     forest.results(ROOTS, rt.Cells(TIMES_S, FREQ_HZ[:2], time_width_s=10.0, freq_width_hz=4e6))
     assert any("cell by cell" in note for note in forest.notes())
+
+
+@pytest.mark.parametrize("n_source", [1, 8])
+@pytest.mark.parametrize("name", ["stokes", "flux_jy"])
+def test_what_is_no_number_stays_at_its_time(name, n_source, monkeypatch):
+    good = tree((name,), n_source=n_source).results(ROOTS, cells())
+    broken = SKY[name].copy()
+    broken[0, ..., 2] = np.nan
+    monkeypatch.setitem(SKY, name, broken)
+    for one, other in zip(tree((name,), n_source=n_source).results(ROOTS, cells()), good, strict=True):
+        assert np.isnan(one.value[0, 0, 2]).all()
+        others = [0, 1, 3, 4]
+        np.testing.assert_array_equal(one.value[:, :, others], other.value[:, :, others])
