@@ -1,5 +1,5 @@
-// Beside a brightness that does not vary, 2016 baselines, 10 times and 64 channels take 6 ms more with these terms, and
-// 26 ms more in slices, of 10 sources; 9 and 27 ms of 100, 42 and 33 ms of 1000 (two cores of an AMD EPYC with AVX-512,
+// Beside a brightness that does not vary, 2016 baselines, 10 times and 64 channels take 4 ms more with these terms, and
+// 24 ms more in slices, of 10 sources; 8 and 25 ms of 100, 42 and 24 ms of 1000 (two cores of an AMD EPYC with AVX-512,
 // 2026-11-27).
 #include "nodes/psv/brightness_terms.h"
 
