@@ -103,9 +103,8 @@ Description expected(const ChildLayout& layout, const ExpectedBatch& batch) {
     how = std::string(kBrightnessAsTerm) + ": ";
   }
   if (!batch.devices.empty())
-    return {"PSV: " + how +
-                planner::expected_on_devices(batch.devices, outlook, batch.nodes.size(),
-                                             static_cast<std::size_t>(n_channel), layout.shape_columns > 0),
+    return {"PSV: " + planner::expected_on_devices(batch.devices, outlook, batch.nodes.size(),
+                                                   static_cast<std::size_t>(n_channel), layout.shape_columns > 0),
             0};
   if (by_slices && slicing.time) outlook.n_row = batch.nodes.size();
   if (by_slices) how = slicing.name() + " after the other, as " + obstacle + ": ";

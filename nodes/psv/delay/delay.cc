@@ -235,10 +235,10 @@ Band analyse_band(const Channels& c) {
     const DoubleDouble<double> gone = times(band.spacing_hz, double(k)), come = exact::sum(nu[k], -band.first_hz);
     const double residual = ((come.hi - gone.hi) + (come.lo - gone.lo)) / kSpeedOfLight_m_s;
     band.largest_residual = std::max(band.largest_residual, std::abs(residual));
-    band.largest_width_error = std::max(band.largest_width_error, std::abs(std::abs(c.width_hz[k]) - band.width_hz));
+    const double width_error = std::abs(std::abs(c.width_hz[k]) - band.width_hz);
+    band.largest_width_error = std::max(band.largest_width_error, width_error);
+    if (!(width_error <= kRoundedHz * c.highest_hz)) band.obstacle = "the channels are not all of one width";
   }
-  if (!(band.largest_width_error <= kRoundedHz * std::max(std::abs(band.low_hz), std::abs(band.high_hz))))
-    band.obstacle = "the channels are not all of one width";
   if (!(band.low_hz > 0)) band.obstacle = "frequencies are not positive";
   if (!(band.largest_residual * kSpeedOfLight_m_s < 1e-3 * std::abs(band.spacing_hz.hi)))
     band.obstacle = "the channels are not regularly spaced";

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "runtime/core/values/largest_error.h"
@@ -256,6 +257,11 @@ TEST(Delay, SaysWhatStandsInItsWay) {
   Case wide(o);
   wide.width[5] *= 2;
   EXPECT_NE(Delayed(o, 1e-6, wide).plan.obstacle.find("one width"), std::string::npos);
+  for (const std::size_t channel : {0, 5}) {
+    Case none(o);
+    none.width[channel] = std::nan("");
+    EXPECT_NE(Delayed(o, 1e-6, none).plan.obstacle.find("one width"), std::string::npos) << channel;
+  }
   o.spectra = true;
   EXPECT_NE(obstacle(o).find("spectra"), std::string::npos);
   o.spectra = false;

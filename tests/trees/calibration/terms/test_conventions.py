@@ -55,6 +55,16 @@ def check_report(report, normalised_terms):
     assert report.normalised == normalised_terms
 
 
+def check_bandpass_and_gain(report, found, b, g):
+    """Solutions B and G are those that were planted, with mean amplitude 1 and mean phase 0 of B over channels."""
+    check_report(report, ["B"])
+    left, taken = normalised(b, axis=2)
+    assert_within_errors(pulls(found["B"], left), pulls(found["G"], g * taken))
+    amplitude, phase = (found["B"].value[q][0, :, :, 0] for q in ("amplitude", "phase"))
+    np.testing.assert_allclose(amplitude.mean(axis=0), 1, rtol=1e-9)
+    np.testing.assert_allclose(mean_phase(amplitude * np.exp(1j * phase), 0), 0, atol=1e-9)
+
+
 @pytest.mark.parametrize("order", ["BG", "GB"])
 def test_bandpass_and_gain(solved, order):
     """What gave NaN for each solution, and exit status 0: the scale of each antenna goes to G."""
@@ -62,12 +72,7 @@ def test_bandpass_and_gain(solved, order):
     b, g = gains(rng, 1, N_CHANNEL), gains(rng, N_TIME, 1)
     terms = {"B": "B: diag, 1chan", "G": "G: diag, 1slot"}
     report, found, out = solved([terms[name] for name in order], lambda a: diagonal((b * g)[a]))
-    check_report(report, ["B"])
-    left, taken = normalised(b, axis=2)
-    assert_within_errors(pulls(found["B"], left), pulls(found["G"], g * taken))
-    amplitude, phase = (found["B"].value[q][0, :, :, 0] for q in ("amplitude", "phase"))
-    np.testing.assert_allclose(amplitude.mean(axis=0), 1, rtol=1e-9)
-    np.testing.assert_allclose(mean_phase(amplitude * np.exp(1j * phase), 0), 0, atol=1e-9)
+    check_bandpass_and_gain(report, found, b, g)
     assert "mean amplitude" in found["B"].convention and not found["G"].convention
     with h5py.File(out) as file:
         tables = {table.attrs["term"].decode(): table for table in file["sol000"].values() if "term" in table.attrs}
@@ -82,12 +87,7 @@ def test_bandpass_of_many_channels(solved):
     b, g = gains(rng, 1, n_channel), gains(rng, n_time, 1)
     terms = ["B: diag, 1chan", "G: diag, 1slot"]
     report, found, _ = solved(terms, lambda a: diagonal((b * g)[a]), slots=n_time, channels=n_channel, width_hz=1e5)
-    check_report(report, ["B"])
-    left, taken = normalised(b, axis=2)
-    assert_within_errors(pulls(found["B"], left), pulls(found["G"], g * taken))
-    amplitude, phase = (found["B"].value[q][0, :, :, 0] for q in ("amplitude", "phase"))
-    np.testing.assert_allclose(amplitude.mean(axis=0), 1, rtol=1e-9)
-    np.testing.assert_allclose(mean_phase(amplitude * np.exp(1j * phase), 0), 0, atol=1e-9)
+    check_bandpass_and_gain(report, found, b, g)
 
 
 def test_a_signal_weaker_than_the_noise(solved):
