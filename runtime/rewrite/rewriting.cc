@@ -25,6 +25,7 @@
 #include "runtime/core/fingerprint.h"
 #include "runtime/rewrite/equal_nodes.h"
 #include "runtime/rewrite/source_sums.h"
+#include "runtime/rewrite/term_reader.h"
 #include "runtime/rewrite/written_phases.h"
 
 namespace rimetree::rewrite {
@@ -40,15 +41,15 @@ std::string named(const Forest& forest, int node, std::size_t count) {
 /// Sums of the same number of sources in one line, and what was not taken for the same reason. `written`: the forest in
 /// which nodes are what a script says.
 std::vector<std::pair<int, std::string>> summary_of(const Forest& forest, const Forest& written,
-                                                    const TermReader& reader) {
+                                                    const SourceTerms& found) {
   const auto node_of = [&](int node) -> const Node& {
     return (static_cast<std::size_t>(node) < written.size() ? written : forest).node(node);
   };
   std::vector<std::pair<int, std::string>> lines;
   std::map<std::pair<std::size_t, std::size_t>, std::pair<int, std::size_t>> sums;  // sources, rest: first, count
-  for (const SourceSum& sum : reader.sums()) {
+  for (const SourceSum& sum : found.sums()) {
     std::size_t n_source = 0;
-    for (const SourceTerm& term : reader.terms(sum)) n_source += static_cast<std::size_t>(std::max(term.n_source, 1));
+    for (const SourceTerm& term : found.terms(sum)) n_source += static_cast<std::size_t>(std::max(term.n_source, 1));
     auto& known = sums.try_emplace({n_source, sum.rest.size()}, sum.root, 0).first->second;
     known.first = std::min(known.first, sum.root);
     ++known.second;
@@ -61,7 +62,7 @@ std::vector<std::pair<int, std::string>> summary_of(const Forest& forest, const 
                                                            (key.second == 1 ? " term" : " terms") + " as written"
                                                      : ""));
   std::map<std::pair<std::string, std::string>, std::pair<Obstacle, std::size_t>> obstacles;
-  for (const Obstacle& obstacle : reader.obstacles()) {
+  for (const Obstacle& obstacle : found.obstacles()) {
     auto& known =
         obstacles.try_emplace({obstacle.reason, node_of(obstacle.node).node_class().name}, obstacle, 0).first->second;
     if (obstacle.root < known.first.root) known.first = obstacle;
@@ -123,22 +124,23 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   refused_there.resize(read.size(), false);
   TermReader reader(read, refused_there, phases.leaving_out());
   add_obstacles(from, phases);
-  if (!reader.any()) return;
+  if (!reader.nodes().any()) return;
   reader.read(roots);
-  const auto lines = summary_of(read, from, reader);
+  const SourceTerms& found = reader.found();
+  const auto lines = summary_of(read, from, found);
   summary_.insert(summary_.end(), lines.begin(), lines.end());
-  if (reader.sums().empty()) return;
-  SourceSums sums(read, reader, nodes);
+  if (found.sums().empty()) return;
+  SourceSums sums(reader.nodes(), found, nodes);
   sums.make();
   forest_ = Forest::rewritten(from, nodes.without_replacing(n_phase_node), roots);
   owners_ = nodes.owners();
   is_made_.assign(forest_->size(), false);
   is_reduction_ = is_made_;
   separates_.assign(forest_->size(), 0);
-  for (const std::span<const int> numbers : {std::span<const int>(reader.read_states()), phases.numbers()})
+  for (const std::span<const int> numbers : {std::span<const int>(reader.nodes().read_states()), phases.numbers()})
     for (const int node : numbers) numbers_.emplace_back(node, forest_->state_version(node));
   for (std::size_t node = n_written_; node < forest_->size(); ++node) is_made_[node] = true;
-  for (const SourceSum& sum : reader.sums()) {
+  for (const SourceSum& sum : found.sums()) {
     is_made_[static_cast<std::size_t>(sum.root)] = true;
     is_reduction_[static_cast<std::size_t>(sum.root)] = sum.is_reduction;
     if (sum.holds_zero) never_missing_.insert(sum.root);

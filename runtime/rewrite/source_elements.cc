@@ -13,9 +13,9 @@ bool SourceSums::may_be_element(const SourceSum& sum) const {
   if (!forest_.node(sum.root).dims().is_scalar() || sum.is_reduction || sum.by_element || !sum.rest.empty())
     return false;
   const auto is_fixed = [this](int node) { return (forest_.dependencies(node) & kSolvable) == 0; };
-  const auto terms = reader_.terms(sum);
+  const auto terms = found_.terms(sum);
   return std::all_of(terms.begin(), terms.end(), [&](const SourceTerm& term) {
-    const auto factors = reader_.factors(term);
+    const auto factors = found_.factors(term);
     return term.written < 0 && term.part == Algebra::none && is_fixed(term.lmn) &&
            std::all_of(factors.begin(), factors.end(),
                        [&](const Factor& one) { return one.matrix < 0 && is_fixed(one.node); });
@@ -26,10 +26,10 @@ bool SourceSums::may_be_element(const SourceSum& sum) const {
 std::vector<SourceSums::Elements> SourceSums::elements() const {
   using Key = std::tuple<int, int, int, decltype(SourceTerm().sight())>;
   std::map<std::vector<Key>, Elements> alike;
-  for (const SourceSum& sum : reader_.sums()) {
+  for (const SourceSum& sum : found_.sums()) {
     if (!may_be_element(sum)) continue;
     std::vector<Key> key;
-    for (const SourceTerm& term : reader_.terms(sum))
+    for (const SourceTerm& term : found_.terms(sum))
       key.emplace_back(term.lmn, term.shape, term.n_source, term.sight());
     alike[std::move(key)].push_back(&sum);
   }
@@ -53,10 +53,10 @@ void SourceSums::make_elements(const Elements& sums) {
   for (std::size_t i = 0; i < sums[0]->n_term && is_good; ++i) {
     ProductMatrix matrix;
     for (std::size_t k = 0; k < sums.size(); ++k) {
-      const SourceTerm& term = reader_.terms(*sums[k])[i];
+      const SourceTerm& term = found_.terms(*sums[k])[i];
       matrix.elements[static_cast<std::size_t>(places[k])] = {false, term.negative, term.first, term.count};
     }
-    whole_.push_back(reader_.terms(*sums[0])[i]);
+    whole_.push_back(found_.terms(*sums[0])[i]);
     whole_.back().negative = false;
     std::vector<Piece> pieces;
     direction_ = whole_.back().lmn;

@@ -5,157 +5,108 @@
 #include <map>
 #include <tuple>
 
-#include "runtime/rewrite/source_terms.h"
+#include "runtime/rewrite/source_products.h"
 
 namespace rimetree::rewrite {
 
-namespace {
-
-constexpr int kTransposed[] = {0, 2, 1, 3};
-
-bool is_identity(const ProductMatrix& matrix) {
-  const auto& all = matrix.elements;
-  const auto is_one = [](const ProductMatrix::Element& e) { return !e.is_zero && !e.negative && e.count == 0; };
-  return is_one(all[0]) && is_one(all[3]) && all[1].is_zero && all[2].is_zero;
-}
-
-}  // namespace
-
-/// Whether a node is zero on all cells. It has to be looked at again when its state changes.
-bool TermReader::is_zero(int node) {
-  if (!is_constant_zero(forest_, node) || forest_.node(node).traits().varies_along != kNoAxes) return false;
-  if (read_states_.empty() || read_states_.back() != node) read_states_.push_back(node);
-  return true;
-}
-
-bool TermReader::read_matrix(int node, bool adjoint, Product& product) {
-  const std::span<const int> children = forest_.children(node);
-  const auto is_number = [this](int child) { return forest_.node(child).dims().is_scalar(); };
-  if (children.size() != 4 || !(forest_.node(node).dims() == TensorShape{2, 2}) ||
+bool read_matrix(Reading& reading, int node, bool adjoint, Product& product) {
+  SourceNodes& nodes = reading.nodes;
+  const std::span<const int> children = nodes.children(node);
+  const auto is_number = [&](int child) { return nodes.dims(child).is_scalar(); };
+  if (children.size() != 4 || !(nodes.dims(node) == TensorShape{2, 2}) ||
       !std::all_of(children.begin(), children.end(), is_number))
-    return refuse(node, "it is no matrix of four numbers");
-  const Mark start = mark();
+    return reading.refuse(node, "it is no matrix of four numbers");
+  const SourceTerms::Mark start = reading.found.mark();
   ProductMatrix matrix;
-  Product first;
+  Product element, first;
   bool any = false, alike = true;
   for (std::size_t e = 0; e < 4 && alike; ++e) {
     const int child = children[adjoint ? kTransposed[e] : static_cast<int>(e)];
-    if (is_zero(child)) continue;
-    if (!has_term_[child]) return refuse(child, "it is an element without a phase of a source, and not zero");
-    element_.clear();
-    if (!read_factors(child, adjoint, element_)) return false;
-    if (element_.part != Algebra::none) return refuse(child, "it is an element that is the real part of a term");
-    const auto& phases = element_.phases;
-    alike = element_.nested < 0 &&
-            (!any || (element_.lmn == first.lmn && element_.n_minus == first.n_minus &&
-                      element_.smearing == first.smearing && element_.taper == first.taper && phases == first.phases));
+    if (nodes.is_zero(child)) continue;
+    if (!nodes.has_term(child))
+      return reading.refuse(child, "it is an element without a phase of a source, and not zero");
+    element.clear();
+    if (!read_factors(reading, child, adjoint, element)) return false;
+    if (element.sight.part != Algebra::none)
+      return reading.refuse(child, "it is an element that is the real part of a term");
+    alike = element.nested < 0 && (!any || element.sight == first.sight);
     if (!alike) break;
-    if (!any) first = element_;
+    if (!any) first = element;
     any = true;
-    matrix.elements[e] = {false, element_.negative, static_cast<std::uint32_t>(factors_.size()),
-                          static_cast<std::uint32_t>(element_.factors.size())};
-    factors_.insert(factors_.end(), element_.factors.begin(), element_.factors.end());
+    matrix.elements[e] = reading.found.element_of(element.negative, element.factors);
   }
   if (alike) {
-    add_matrix(matrix, product.factors);
-    return take_place(first, product);
+    reading.sum.by_element = true;
+    reading.found.add_matrix(matrix, product.factors);
+    return take_sight(reading, first.sight, product);
   }
-  forget_since(start);
-  if (product.nested >= 0) return refuse(node, "it is a sum in a product with another sum");
-  product.nested = node;
-  product.nested_at = product.factors.size();
-  product.nested_adjoint = adjoint;
-  return true;
+  reading.found.forget_since(start);
+  return nest(reading, node, adjoint, product);
 }
 
 /// An element of a product of one matrix and numbers is that of the matrix, times the numbers.
-bool TermReader::read_selection(int node, bool adjoint, Product& product) {
-  const int child = forest_.children(node)[0];
-  const State& state = forest_.node(node).state();
+bool read_selection(Reading& reading, int node, bool adjoint, Product& product) {
+  SourceNodes& nodes = reading.nodes;
+  const int child = nodes.children(node)[0];
+  const State& state = nodes.state(node);
   const std::vector<std::int64_t> index = state.integers("index");
-  if (!forest_.node(node).dims().is_scalar() || !(forest_.node(child).dims() == TensorShape{2, 2}) ||
-      state.boolean("multi"))
-    return refuse(node, "it is no element of a matrix");
+  if (!nodes.dims(node).is_scalar() || !(nodes.dims(child) == TensorShape{2, 2}) || state.boolean("multi"))
+    return reading.refuse(node, "it is no element of a matrix");
   const auto e = static_cast<std::size_t>(index.size() == 2 ? 2 * index[0] + index[1] : index[0]);
   Product inner;
-  if (!read_factors(child, false, inner)) return false;
-  if (inner.nested >= 0) return refuse(node, "it selects from a sum");
+  if (!read_factors(reading, child, false, inner)) return false;
+  if (inner.nested >= 0) return reading.refuse(node, "it selects from a sum");
   int n_matrix = 0;
   for (Factor& factor : inner.factors) {
-    if (factor.matrix < 0 && forest_.node(factor.node).dims().is_scalar()) continue;
-    if (factor.matrix >= 0 || factor.element >= 0) return refuse(node, "it selects from a matrix of products");
+    if (factor.matrix < 0 && nodes.dims(factor.node).is_scalar()) continue;
+    if (factor.matrix >= 0 || factor.element >= 0) return reading.refuse(node, "it selects from a matrix of products");
     factor.element = static_cast<std::int8_t>(factor.adjoint ? kTransposed[e] : static_cast<int>(e));
     ++n_matrix;
   }
-  if (n_matrix != 1) return refuse(node, "it does not select from a product of one matrix and numbers");
+  if (n_matrix != 1) return reading.refuse(node, "it does not select from a product of one matrix and numbers");
   for (Factor& factor : inner.factors) factor.adjoint = factor.adjoint != adjoint;
-  for (Product::Phase& phase : inner.phases) phase.negative = phase.negative != adjoint;
+  for (ProductSight::Phase& phase : inner.sight.phases) phase.negative = phase.negative != adjoint;
   product.factors.insert(product.factors.end(), inner.factors.begin(), inner.factors.end());
   product.negative = product.negative != inner.negative;
-  return take_place(inner, product);
+  return take_sight(reading, inner.sight, product);
 }
 
-void TermReader::add_matrix(const ProductMatrix& matrix, std::vector<Factor>& factors) {
-  by_element_ = true;
-  if (is_identity(matrix)) return;
-  factors.push_back({.matrix = static_cast<int>(matrices_.size())});
-  matrices_.push_back(matrix);
-}
-
-/// The terms of a matrix whose elements have different phases, or are sums.
-bool TermReader::read_elements(int node, bool negative, const Around& around) {
-  const std::span<const int> children = forest_.children(node);
-  const std::size_t first_term = terms_.size();
-  places_.clear();
-  for (int e = 0; e < 4; ++e) {
-    const int child = children[around.adjoint ? kTransposed[e] : e];
-    if (is_zero(child)) continue;
-    if (!has_term_[child]) return refuse(child, "it is an element without a phase of a source, and not zero");
-    Around inside = around;
-    inside.element = e;
-    if (!read_terms(child, negative, inside)) return false;
-  }
-  join_elements(first_term);
-  return true;
-}
-
-/// One term for those of a source that are of different elements.
-void TermReader::join_elements(std::size_t first_term) {
+void join_elements(Reading& reading, const SourceTerms::Mark& start, std::span<const ElementPlace> places) {
   using Key = std::tuple<int, int, int, decltype(SourceTerm().sight())>;
+  /// The term of the first element, in which there are also the factors around the matrix.
+  struct Joined {
+    SourceTerm term;
+    ElementPlace place;
+    ProductMatrix matrix;
+  };
+  SourceTerms& found = reading.found;
+  reading.sum.by_element = reading.sum.by_element || !places.empty();
   std::map<Key, std::vector<std::size_t>> known;
-  std::vector<SourceTerm> joined;
-  std::vector<ProductMatrix> matrices;
-  std::vector<Place> places;
-  for (std::size_t i = first_term; i < terms_.size(); ++i) {
-    const SourceTerm& term = terms_[i];
-    const Place& place = places_[i - first_term];
+  std::vector<Joined> joined;
+  const std::vector<SourceTerm> terms = found.take_terms_since(start);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const SourceTerm& term = terms[i];
+    const ElementPlace& place = places[i];
     const auto e = static_cast<std::size_t>(place.element);
     auto& alike = known[{term.lmn, term.shape, term.n_source, term.sight()}];
-    const auto free =
-        std::find_if(alike.begin(), alike.end(), [&](std::size_t j) { return matrices[j].elements[e].is_zero; });
+    const auto free = std::ranges::find_if(alike, [&](std::size_t j) { return joined[j].matrix.elements[e].is_zero; });
     const std::size_t at = free == alike.end() ? joined.size() : *free;
     if (free == alike.end()) {
       alike.push_back(at);
-      joined.push_back(term);
-      joined.back().negative = false;
-      matrices.emplace_back();
-      places.push_back(place);
+      joined.push_back({term, place, {}});
+      joined.back().term.negative = false;
     }
     const auto n_left = static_cast<std::uint32_t>(place.n_left), n_right = static_cast<std::uint32_t>(place.n_right);
-    matrices[at].elements[e] = {false, term.negative, term.first + n_left, term.count - n_left - n_right};
+    joined[at].matrix.elements[e] = {false, term.negative, term.first + n_left, term.count - n_left - n_right};
   }
-  terms_.resize(first_term);
   std::vector<Factor> own;
-  for (std::size_t j = 0; j < joined.size(); ++j) {
-    SourceTerm& term = joined[j];
-    const auto begin = factors_.begin() + term.first, end = begin + term.count;
-    own.assign(begin, begin + static_cast<std::ptrdiff_t>(places[j].n_left));
-    add_matrix(matrices[j], own);
-    own.insert(own.end(), end - static_cast<std::ptrdiff_t>(places[j].n_right), end);
-    term.first = static_cast<std::uint32_t>(factors_.size());
-    term.count = static_cast<std::uint32_t>(own.size());
-    factors_.insert(factors_.end(), own.begin(), own.end());
-    terms_.push_back(term);
+  for (const auto& [term, place, matrix] : joined) {
+    const std::span<const Factor> factors = found.factors(term);
+    const auto left = factors.first(place.n_left), right = factors.last(place.n_right);
+    own.assign(left.begin(), left.end());
+    found.add_matrix(matrix, own);
+    own.insert(own.end(), right.begin(), right.end());
+    found.add(term, own);
   }
 }
 

@@ -55,7 +55,7 @@ Numbers taken_from(Open& open, int a, int b, const auto& is_wanted) {
 }  // namespace
 
 SourceSums::Piece SourceSums::piece_of(const Factor& factor) {
-  return {part_of(factor), reader_.uses(factor.node, direction_), reader_.may_vary_in_time(factor.node),
+  return {part_of(factor), found_.uses(factor.node, direction_), read_.may_vary_in_time(factor.node),
           looks_like_brightness(forest_, factor.node)};
 }
 
@@ -136,13 +136,13 @@ void SourceSums::add_pieces(const ProductMatrix& matrix, std::vector<Piece>& pie
   std::uint32_t most = 0;
   const auto each = [&](const auto& f) {
     for (std::size_t e = 0; e < 4; ++e)
-      for (const Factor& factor : reader_.factors(matrix.elements[e])) f(e, factor);
+      for (const Factor& factor : found_.factors(matrix.elements[e])) f(e, factor);
   };
   each([&](std::size_t, const Factor& factor) {
-    if (!reader_.may_vary_in_time(factor.node)) most = std::max(most, reader_.uses(factor.node, direction_));
+    if (!read_.may_vary_in_time(factor.node)) most = std::max(most, found_.uses(factor.node, direction_));
   });
   each([&](std::size_t e, const Factor& factor) {
-    const bool of_source = !reader_.may_vary_in_time(factor.node) && reader_.uses(factor.node, direction_) >= most;
+    const bool of_source = !read_.may_vary_in_time(factor.node) && found_.uses(factor.node, direction_) >= most;
     (of_source ? middle : open.numbers)[e].push_back(factor);
   });
   for (std::size_t e = 0; e < 4; ++e) open.is_there[e] = !matrix.elements[e].is_zero;

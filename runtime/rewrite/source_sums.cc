@@ -11,16 +11,16 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 void SourceSums::make() {
   is_element_.assign(forest_.size(), false);
   for (const Elements& sums : elements()) make_elements(sums);
-  for (const SourceSum& sum : reader_.sums())
+  for (const SourceSum& sum : found_.sums())
     if (!is_element(sum.root)) make_one(sum);
 }
 
 void SourceSums::make_one(const SourceSum& sum) {
   nodes_.set_owner(sum.root);
   shapes_are_vectors_ = std::ranges::any_of(
-      reader_.terms(sum), [this](const SourceTerm& term) { return term.shape >= 0 && shape_columns(term) >= 6; });
+      found_.terms(sum), [this](const SourceTerm& term) { return term.shape >= 0 && shape_columns(term) >= 6; });
   std::vector<Group> groups;
-  for (const SourceTerm& term : reader_.terms(sum)) {
+  for (const SourceTerm& term : found_.terms(sum)) {
     Source source = sorted_out(term);
     const auto known =
         std::find_if(groups.begin(), groups.end(), [&](const Group& group) { return are_alike(group[0], source); });
@@ -46,9 +46,9 @@ void SourceSums::make_one(const SourceSum& sum) {
 SourceSums::Source SourceSums::sorted_out(const SourceTerm& term) {
   std::vector<Piece> pieces;
   direction_ = term.lmn;
-  for (const Factor& factor : reader_.factors(term))
+  for (const Factor& factor : found_.factors(term))
     if (factor.matrix >= 0)
-      add_pieces(reader_.matrix(factor), pieces);
+      add_pieces(found_.matrix(factor), pieces);
     else
       pieces.push_back(piece_of(factor));
   return sorted_out(term, pieces);
@@ -142,7 +142,7 @@ SourceSums::Part SourceSums::adjoint(Part part) {
 /// Whether one node can sum both.
 bool SourceSums::are_alike(const Source& a, const Source& b) const {
   // What varies in time would make all vary.
-  const auto moves = [this](int node) { return node >= 0 && reader_.may_vary_in_time(node); };
+  const auto moves = [this](int node) { return node >= 0 && read_.may_vary_in_time(node); };
   const auto key = [&](const SourceTerm& term) {
     return std::tuple(moves(term.lmn) || moves(term.shape), term.sight(), shape_columns(term) >= 6);
   };

@@ -14,8 +14,8 @@ namespace rimetree::rewrite {
 /// Puts nodes into the places of the sums that a reader has found.
 class SourceSums {
  public:
-  SourceSums(const Forest& forest, const TermReader& reader, NewNodes& nodes)
-      : forest_(forest), reader_(reader), nodes_(nodes) {}
+  SourceSums(const SourceNodes& read, const SourceTerms& found, NewNodes& nodes)
+      : forest_(read.forest()), read_(read), found_(found), nodes_(nodes) {}
   void make();
   /// Whether a sum has become an element of a sum of matrices.
   bool is_element(int root) const { return is_element_[static_cast<std::size_t>(root)]; }
@@ -77,7 +77,8 @@ class SourceSums {
   Part adjoint(Part part);
 
   const Forest& forest_;
-  const TermReader& reader_;
+  const SourceNodes& read_;
+  const SourceTerms& found_;
   NewNodes& nodes_;
   std::vector<bool> is_element_;     // by node
   int direction_ = -1;               // of the term that is being sorted out
