@@ -116,6 +116,13 @@ def test_explain_executes_nothing(command, script, kat7, sky_file):
     assert "--sky" in command("explain", kat7, code=2).stderr
 
 
+def test_explain_of_a_tree_as_it_is_written(command, kat7, sky_file):
+    asked = ["explain", kat7, "--sky", sky_file, "--many-node"]
+    assert " PSV " in command(*asked).stdout
+    plan = command(*asked, "--as-written").stdout
+    assert " PSV " not in plan and " VisPhaseShift " in plan
+
+
 def test_explain_says_which_method_meets_the_tolerance(command, kat7, sky_file):
     asked = ["explain", kat7, "--sky", sky_file]
     assert "to 1e-12 of the total flux: direct in double precision" in command(*asked).stdout

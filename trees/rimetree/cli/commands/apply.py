@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from ..options.applied_terms import of_terms
+from ..options.asked_rows import AskedRows
 from ..options.beams import antennas_of
 from ..options.centre import centre_option
-from ..options.data_selection import chosen_rows, rows_options
+from ..options.data_selection import rows_options
 from ..options.evaluation import evaluation_options
 from ..options.fields import chosen_fields, of_fields
 from ..options.models import model_column_option, of_patches, read_model, sky_options
@@ -151,7 +152,7 @@ def command(
         check_weights(ms, wait)
     summary = rt.ms.inspect(ms, scan_cells=False)
     options["subtract"] = beams.through(model, antennas_of(summary))
-    rows = chosen_rows(chosen, summary)
+    rows = AskedRows(**chosen).chosen(summary)
     files = [calibration.read_h5parm(file) for file in solutions]
     if from_field is not None:
         fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))

@@ -9,10 +9,11 @@ import click
 from ...machine import size_text
 from ..errors import Failed, Interrupted, NothingUsable
 from ..options.asked_calibration import AskedCalibration, ChosenFields
+from ..options.asked_rows import ChosenRows
 from ..options.beams import antennas_of
 from ..options.calibration import calibration_options, held_files, order_options, solver_options
 from ..options.centre import centre_option, warn_of_directions
-from ..options.data_selection import averaging_options, channels_option, rows_options, selection_of
+from ..options.data_selection import averaging_options, channels_option, rows_options
 from ..options.evaluation import evaluation_options
 from ..options.fields import of_fields, require_from_field
 from ..options.models import model_column_option, read_models, sky_options, warn_of_sky
@@ -125,7 +126,7 @@ def command(ms, terms, out, **given):
         patches=asked.patches,
     )
     model = asked.beams.through(model, antennas_of(summary))
-    selection = selection_of(vars(asked), summary)
+    selection = asked.selection(summary)
     if asked.no_smearing and asked.sky and (selection.averages or asked.average_loss):
         log("warning: averaged data are smeared, and with --no-smearing the model is not: far sources do not fit")
     options = calibration_options(asked, fields.solved_on, selection, summary)
@@ -250,7 +251,7 @@ def _finish(
         found = calibration.residuals(ms, model, [*held, report.solutions], options)
         write_reports(ms, found, asked.report, summary=text, averaging=report.averaging)
     if asked.applies:
-        rows = {"field_id": fields.apply_to if asked.apply_to else fields.solved_on, "data_desc_id": asked.ddid}
+        rows = ChosenRows(asked.ddid, fields.apply_to if asked.apply_to else fields.solved_on)
         _use(ms, model, [*held, sets], rows, fields.from_field, asked)
 
 
@@ -365,7 +366,7 @@ def _by_model(model, plans):
     ]
 
 
-def _use(ms, model, files, rows, from_field, asked: AskedCalibration) -> None:
+def _use(ms, model, files, rows: ChosenRows, from_field, asked: AskedCalibration) -> None:
     options = {
         "correct": asked.apply_,
         "subtract": model if asked.subtract else None,

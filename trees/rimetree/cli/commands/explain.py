@@ -26,7 +26,7 @@ _BYTES_PER_SECOND = 3.0e8
 @click.option("--memory", type=BYTES, help="Memory for results, e.g. 4GiB; default: half of the memory that is free.")
 @threads_option
 @click.option("--limit", type=Count(min=1), default=60, show_default=True, help="How many batches to list.")
-def command(time_slots, channels, memory, threads, limit, precision, tolerance, **which) -> None:
+def command(time_slots, channels, memory, threads, limit, precision, tolerance, as_written, **which) -> None:
     """Show the plan of a forest: of a tree script, or the ready-made tree of a sky model on a Measurement Set.
 
     \b
@@ -38,7 +38,7 @@ def command(time_slots, channels, memory, threads, limit, precision, tolerance, 
     parameters. Below the table stands, for nodes that know several methods, which one would be used, assuming regular
     channels: the cheapest that meets the precision or tolerance. Nothing is evaluated; times are estimates.
     """
-    how = {"threads": threads, "memory_bytes": int(memory) if memory else None}
+    how = {"threads": threads, "memory_bytes": int(memory) if memory else None, "as_written": as_written}
     for group, forest in forests(forest_arguments=how, **which):
         slots = time_slots or (1 if group is None else min(64, max(1, group.n_time)))
         n_channel = channels or (1 if group is None else max(1, group.n_channel))

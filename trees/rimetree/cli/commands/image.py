@@ -7,9 +7,10 @@ import os
 
 import click
 
+from ..options.asked_rows import AskedRows
 from ..options.beams import antennas_of
 from ..options.centre import centre_option, warn_of_directions
-from ..options.data_selection import channels_option, check_rows, chosen_rows, rows_options
+from ..options.data_selection import channels_option, rows_options
 from ..options.evaluation import threads_option
 from ..options.models import limit_option, read_sky, sky_options
 from ..options.outcome import require_places
@@ -88,16 +89,16 @@ def command(
     require_ms(ms)
     beams.require(sky, phase_centre)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    rows = chosen_rows(chosen, summary)
-    groups = rt.ms.groups(ms, summary=summary, **rows)
-    check_rows(ms, groups, rows["selection"])
+    rows = AskedRows(**chosen).chosen(summary)
+    groups = rows.groups(ms, summary)
+    rows.check(ms, groups)
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     model = None if sky is None else read_sky(sky, sky_format, skip_unsupported, patches)
     model = beams.through(model, antennas_of(summary))
     image = plots.dirty_image(
         ms,
         column,
-        **rows,
+        **vars(rows),
         size=size,
         scale_rad=scale,
         robust=robust,

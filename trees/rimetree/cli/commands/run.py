@@ -6,7 +6,8 @@ import functools
 
 import click
 
-from ..options.data_selection import RangeOfTimes, chosen_groups, rows_options
+from ..options.asked_rows import AskedRows
+from ..options.data_selection import RangeOfTimes, rows_options
 from ..options.evaluation import as_written_option, evaluation_options, verify_option
 from ..options.outcome import wait_option
 from ..options.quantities import FREQUENCY
@@ -98,7 +99,7 @@ def command(
     groups = [None]
     if ms is not None:
         summary = rt.ms.inspect(require_ms(ms), scan_cells=False)
-        groups = chosen_groups(ms, {**chosen, "times": ranges}, summary)
+        groups = AskedRows(**{**chosen, "times": ranges}).groups(ms, summary)
 
     def forest_of(group):
         forest = rt.Forest(

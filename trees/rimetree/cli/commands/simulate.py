@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from ..options.asked_rows import AskedRows
 from ..options.beams import antennas_of
 from ..options.centre import warn_of_directions
-from ..options.data_selection import chosen_groups, rows_options
+from ..options.data_selection import rows_options
 from ..options.evaluation import as_written_option, evaluation_options, verify_option
 from ..options.models import read_sky, sky_options, warn_of_sky
 from ..options.outcome import outcome_options
@@ -79,7 +80,7 @@ def command(
     model = read_sky(sky, sky_format, skip_unsupported, patches)
     summary = rt.ms.inspect(ms, scan_cells=False)
     model = beams.through(model, antennas_of(summary))
-    groups = chosen_groups(ms, chosen, summary)
+    groups = AskedRows(**chosen).groups(ms, summary)
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     warn_of_sky(model, groups, phase_centre)
     if not no_smearing:

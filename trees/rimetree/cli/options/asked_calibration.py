@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .asked_rows import AskedRows
 from .beams import AskedBeams
 from .fields import chosen_fields
 
 _Names = tuple[str, ...]
-_Place = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class AskedCalibration:
+@dataclass(frozen=True, kw_only=True)
+class AskedCalibration(AskedRows):
     """The options of the command but for --term and --out, by the names of its parameters. Of what was not said: None,
     an empty tuple or False, or the default that the option's help tells."""
 
-    # the data
+    # the data, beside the rows
     data_column: str
-    field_names: _Names | None
-    ddid: tuple[int, ...] | None
-    scans: tuple[int, ...] | None
-    times: tuple[tuple[float | str, float | str], ...]
-    antennas: _Names | None
-    baselines: _Names | None
-    channels: tuple | None
     uvmin: float | None  # metres, or wavelengths less than 0
     uvmax: float | None
-    average_time: tuple[int, float] | None  # slots, seconds
-    average_channels: tuple[int, float] | None  # channels, hertz
     average_loss: float | None
     average_radius: float | None  # radians
 
@@ -40,8 +31,7 @@ class AskedCalibration:
     beams: AskedBeams
     model_columns: _Names
     no_smearing: bool
-    phase_centre: _Place | None  # ra and dec, radians
-    move_phase_centre: _Place | None
+    phase_centre: tuple[float, float] | None  # ra and dec, radians
 
     # the fit
     in_turn: bool

@@ -1,5 +1,7 @@
 """Options that choose rows and channels, the same of all commands: --field, --ddid, --scan, --time, --antenna,
 --baseline, --channels; and --move-phase-centre, --average-time, --average-channels, --average-loss, --average-radius.
+
+Commands take what they give as `AskedRows`.
 """
 
 from __future__ import annotations
@@ -8,7 +10,6 @@ import re
 
 import click
 
-from .fields import chosen_fields
 from .names import NAMES, NUMBERS
 from .quantities import ANGLE, DEC, DURATION, FREQUENCY, RA, Number
 from .with_options import with_options
@@ -170,58 +171,3 @@ def channels_option(function):
         type=_Channels(),
         help="Use only these channels of each window, e.g. 5~60,80~100 (both included), or 1.2GHz~1.3GHz.",
     )(function)
-
-
-def chosen_rows(given: dict, summary: dict) -> dict:
-    """Of the choices of a command, what `rt.ms.groups` takes: `data_desc_id`, `field_id`, `selection`."""
-    return {
-        "data_desc_id": given["ddid"],
-        "field_id": chosen_fields(summary, given["field_names"]),
-        "selection": selection_of(given, summary),
-    }
-
-
-def check_rows(ms: str, found: list, selection) -> None:
-    """Raises where a part of what was chosen is not there, though the rest is: scans, times; `found`: the
-    groups of rows that are left."""
-    import rimetree as rt
-
-    rt.ms.require_slots(ms, found, selection)
-
-
-def chosen_groups(ms: str, given: dict, summary: dict) -> list:
-    """The groups of rows of the set that were chosen, as `rt.ms.groups` gives them."""
-    import rimetree as rt
-
-    rows = chosen_rows(given, summary)
-    found = rt.ms.groups(ms, summary=summary, **rows)
-    check_rows(ms, found, rows["selection"])
-    return found
-
-
-def selection_of(given: dict, summary: dict):
-    """The `ms.Selection` of the options. Times from the beginning count from where the set's first slot begins: with
-    slots of 30 s, 0s~60s are two of them, and 60s~90s is the next one."""
-    from rimetree import ms
-    from rimetree.utc import parse_utc
-
-    lengths_s = [one for one in (summary["spacing_s"], max(summary["exposures_s"], default=0.0)) if one > 0]
-    begin_s = summary["first_time_s"] - 0.5 * min(lengths_s, default=0.0)
-    numbers, frequencies = given.get("channels") or ((), ())
-    slots, length_s = given.get("average_time") or (1, 0.0)
-    channels, width_hz = given.get("average_channels") or (1, 0.0)
-    return ms.Selection(
-        scans=given["scans"] or (),
-        times_s=[
-            tuple(parse_utc(one) if isinstance(one, str) else begin_s + one for one in pair) for pair in given["times"]
-        ],
-        antennas=given["antennas"] or (),
-        baselines=given["baselines"] or (),
-        channels=numbers,
-        frequencies_hz=frequencies,
-        average_slots=slots,
-        average_channels=channels,
-        average_s=length_s,
-        average_hz=width_hz,
-        phase_centre_rad=given.get("move_phase_centre"),
-    )

@@ -8,8 +8,8 @@ import click
 
 from ...some_names import some_names
 from ..errors import Failed, NothingUsable
+from ..options.asked_rows import ChosenRows
 from ..options.centre import warn_of_directions
-from ..options.data_selection import check_rows
 from ..options.sets import check_output
 from ..output import log
 from .applied import AppliedNotes, applied_digests
@@ -17,10 +17,10 @@ from .applying_text import new_flags_text, warn_of_antennas, warn_of_family, war
 from .groups import memory_text, run_in_turn
 
 
-def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: dict, **how) -> list:
-    """Write corrected data of `rows` (as of `rt.ms.groups`); `options` as of `calibration.apply_tree`, but that what to
-    subtract may be {FIELD_ID: model}. `files`: solution sets, those of the first file stand outside the others'.
-    Returns [(group, RunReport)].
+def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accuracy: dict, **how) -> list:
+    """Write corrected data of `rows`; `options` as of `calibration.apply_tree`, but that what to subtract may be
+    {FIELD_ID: model}. `files`: solution sets, those of the first file stand outside the others'. Returns
+    [(group, RunReport)].
 
     `how`: `dry_run`, `wait` (s), `save_flags`: whether to keep a version of the flags first, `summary` of the set,
     `again`: whether the same may be done a second time to data that are replaced.
@@ -32,18 +32,17 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     before = {"read": options["data_column"], "save_flags": how.get("save_flags", True)}
     check_output(ms, options["column"], how.get("wait", 0.0), **before)
     summary = how.get("summary") or rt.ms.inspect(ms, scan_cells=False)
-    groups = rt.ms.groups(ms, summary=summary, **rows, by_window=True)
+    groups = rows.groups(ms, summary, by_window=True)
     if isinstance(options["subtract"], rt.sky.SkyModel | dict):
         warn_of_directions(summary, [group.field_id for group in groups], options["phase_centre_rad"])
-    if rows.get("selection") is not None:
-        check_rows(ms, groups, rows["selection"])
+    rows.check(ms, groups)
     for group in groups:
         group.require_column(options["data_column"])
     sets = [one for own in files for one in own]
     warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]
     models = [_subtracted(options["subtract"], group) for group in groups]
-    notes = _notes(ms, groups, chosen, models, rows.get("selection"), options)
+    notes = _notes(ms, groups, chosen, models, rows.selection, options)
     if notes is not None:
         notes.check(bool(how.get("again")))
     jobs = [

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 
 import click
 
+from ..options.asked_rows import AskedRows
 from ..options.beams import antennas_of
-from ..options.data_selection import chosen_groups, rows_options
+from ..options.data_selection import rows_options
 from ..options.models import read_sky, sky_options
 from ..options.sets import require_ms
 from ..options.together import refuse_without
@@ -60,7 +61,7 @@ def forests(
     groups = [None]
     if ms is not None:
         summary = rt.ms.inspect(require_ms(ms), scan_cells=False)
-        groups = chosen_groups(ms, chosen, summary)
+        groups = AskedRows(**chosen).groups(ms, summary)
     if script is not None:
         written = Script(script, what)
         for group in groups:

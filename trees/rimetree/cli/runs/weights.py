@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..options.asked_rows import ChosenRows
 from ..options.sets import check_output
 from ..output import log
 from .applied import AppliedNotes, applied_digests
@@ -26,25 +27,26 @@ def check_weights(ms: str, wait_s: float) -> None:
     check_output(ms, _COLUMN, wait_s, read=_COLUMN)
 
 
-def weight_notes(ms: str, files, rows: dict, direction: str | None) -> AppliedNotes:
-    """Of what is to be done to the weights of `rows` (as of `rt.ms.groups`)."""
-    import rimetree as rt
+def weight_notes(ms: str, files, rows: ChosenRows, direction: str | None) -> AppliedNotes:
+    """Of what is to be done to the weights of `rows`."""
     from rimetree import calibration
 
     done = []
-    for group in rt.ms.groups(ms, **rows, by_window=True):
+    for group in rows.groups(ms, by_window=True):
         own = applied_digests(calibration.chain_for(files, group), direction=direction)
         done.append((group, {"weighed": own["corrected"]}))
-    return AppliedNotes(ms, _COLUMN, done, rows.get("selection"))
+    return AppliedNotes(ms, _COLUMN, done, rows.selection)
 
 
-def write_weights(ms: str, files, rows: dict, *, direction: str | None, interpolation: str, wait_s: float) -> None:
-    """Of `rows` (as of `rt.ms.groups`), for solution sets of some files, the first outside the next."""
+def write_weights(
+    ms: str, files, rows: ChosenRows, *, direction: str | None, interpolation: str, wait_s: float
+) -> None:
+    """Of `rows`, for solution sets of some files, the first outside the next."""
     import rimetree as rt
     from rimetree import calibration
     from rimetree.calibration.solutions.corrected_weights import weights_tree
 
-    groups, notes = rt.ms.groups(ms, **rows, by_window=True), weight_notes(ms, files, rows, direction)
+    groups, notes = rows.groups(ms, by_window=True), weight_notes(ms, files, rows, direction)
     for index, group in enumerate(groups):
         ns, solutions = rt.NodeScope(), calibration.chain_for(files, group)
         weights_tree(ns, group, solutions, direction=direction, interpolation=interpolation)
