@@ -2,8 +2,8 @@
 //
 // Child: x, scalar (written to XX and YY, with zero XY and YX) or [2,2]; Jy.
 // State: station_1_index, station_2_index (ANTENNA1 and ANTENNA2), output_column (default "MODEL_DATA"; also
-// "WEIGHT_SPECTRUM", whose numbers are real), write_flags
-// (default false), flag_mask (default -1: all bits).
+// "WEIGHT_SPECTRUM", whose numbers are real; a scalar is then the weight of all correlations), write_flags (default
+// false), flag_mask (default -1: all bits).
 // Result: scalar: the number of rows written. Rows that the Measurement Set does not have are left out; values that do
 // not vary along time or freq are written to all cells. Missing (and nothing is written) if the child is missing or the
 // group has no row of the baseline. Of data with Stokes I only, I = (XX+YY)/2.
@@ -24,6 +24,7 @@ class Sink final : public Node {
              .baseline = baseline_of(state),
              .writes = true,
              .writes_flags = state.boolean("write_flags")},
+        writes_weights_(use_.column == "WEIGHT_SPECTRUM"),
         flag_mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {}
 
   static NodeClass info() {
@@ -40,7 +41,7 @@ class Sink final : public Node {
                   .type = StateType::text,
                   .default_value = std::string("MODEL_DATA"),
                   .doc = "column that is written, as single-precision complex numbers; WEIGHT_SPECTRUM: weights, which "
-                         "are real, into a column that must be there"},
+                         "are real, of all correlations if they are scalars, into a column that must be there"},
                  {.name = "write_flags",
                   .type = StateType::boolean,
                   .default_value = false,
@@ -73,6 +74,9 @@ class Sink final : public Node {
       throw Error("column \"" + use_.column + "\" is not open for writing in this run");
     if (use_.writes_flags && tile->flag.size() != tile->n_visibility())
       throw Error("flags are to be written, but FLAG is not open for writing in this run");
+    if (writes_weights_ && evaluation.child(0).value.type() == NumberType::complex)
+      throw Error("visibilities, which are complex, cannot be written as weights to " + use_.column +
+                  ": give it weights, which are real, or another output_column");
     const std::ptrdiff_t baseline = tile->find(use_.baseline);
     if (baseline < 0) return evaluation.set_missing();
 
@@ -115,12 +119,12 @@ class Sink final : public Node {
   }
 
   /// A correlation of the value on a cell, by casacore's number for its type.
-  static Complex<double> correlation(const Vells& value, int type, std::size_t cell) {
+  Complex<double> correlation(const Vells& value, int type, std::size_t cell) const {
     const bool matrix = !value.dims().is_scalar();
     if (type == 1) return matrix ? 0.5 * (value.at(0, cell) + value.at(3, cell)) : value.at(0, cell);
     const int element = (type - 5) % 4;  // XX XY YX YY or RR RL LR LL
     if (matrix) return value.at(static_cast<std::size_t>(element), cell);
-    return element == 0 || element == 3 ? value.at(0, cell) : Complex<double>();
+    return element == 0 || element == 3 || writes_weights_ ? value.at(0, cell) : Complex<double>();
   }
 
   bool flagged(const Result& x, int type, std::size_t cell) const {
@@ -131,6 +135,7 @@ class Sink final : public Node {
   }
 
   DataUse use_;
+  bool writes_weights_;
   std::int32_t flag_mask_;
 };
 

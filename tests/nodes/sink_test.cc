@@ -53,6 +53,19 @@ TEST_F(SinkNode, WritesWhatVariesOverCells) {
     }
 }
 
+TEST_F(SinkNode, WritesWeightsWhichAreReal) {
+  tile_.columns["WEIGHT_SPECTRUM"] = tile_.columns["MODEL_DATA"];
+  const TestForest::Fields weights{{"output_column", std::string("WEIGHT_SPECTRUM")}};
+  forest_.constant("v", 4.0);
+  expect_ok(sink(1, weights));
+  for (std::size_t c = 0; c < 4; ++c)  // a scalar is the weight of all correlations
+    EXPECT_EQ(tile_.columns["WEIGHT_SPECTRUM"][c], std::complex<float>(4, 0));
+  TestForest fresh;
+  std::swap(forest_, fresh);
+  forest_.constant("v", kVisibility);
+  EXPECT_NE(sink(1, weights)->failures.at(0).message.find("cannot be written as weights"), std::string::npos);
+}
+
 TEST_F(SinkNode, LeavesOutAbsentRows) {
   forest_.constant("v", 2.0);
   EXPECT_EQ(value_at(sink(3)->value, 0).re, 1);

@@ -1280,7 +1280,7 @@ def Sink(
             ANTENNA2 of the baseline: row of the ANTENNA table
         output_column (str, default 'MODEL_DATA')
             column that is written, as single-precision complex numbers; WEIGHT_SPECTRUM: weights, which
-            are real, into a column that must be there
+            are real, of all correlations if they are scalars, into a column that must be there
         write_flags (bool, default False)
             whether data that the child flags are flagged in the Measurement Set as well; flags that are
             set there are never removed

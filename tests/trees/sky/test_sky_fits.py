@@ -116,6 +116,28 @@ def test_blank_pixels_and_empty_images_hold_nothing(tmp_path):
     assert len(rt.sky.read(image(tmp_path / "m.fits", 0 * components()))) == 0
 
 
+@pytest.mark.parametrize("n_freq", [1, 8])
+def test_rounding_of_fourier_transforms_is_left_out(tmp_path, n_freq):
+    """Cleaning with several scales leaves it in all pixels: 2000 sources where there are 4, with spectra that no
+    polynomial follows."""
+    noise = 1e-11 * np.random.default_rng(5).normal(size=(n_freq, *SHAPE))
+    planes = np.where(components() == 0, noise, components())
+    sky = rt.sky.read(cube(tmp_path / "m.fits", planes, CDELT4=1e7))
+    assert sorted(sky.names) == ["x26y21", "x31y20", "x3y39", "x48y4"]
+    (left_out,) = sky.skipped
+    assert left_out.what == "1996 pixels" and "of the brightest, as rounding is" in str(left_out)
+
+
+def test_what_is_more_than_rounding_stays(tmp_path):
+    """Single pixels, and those that are something together: a sky of 2000 pixels that are 1.2e-4 of the flux."""
+    planes = components()
+    planes[0, 5, 5] = 1e-7 * planes.max()
+    assert "x6y6" in rt.sky.read(image(tmp_path / "m.fits", planes)).names
+    sky = rt.sky.read(image(tmp_path / "m.fits", np.where(components() == 0, 5e-8 * planes.max(), components())))
+    left_out = np.prod(SHAPE) - len(sky)
+    assert left_out == int(sky.skipped[0].what.split()[0]) and 100 < left_out < 1000
+
+
 @pytest.mark.parametrize(
     "header, message",
     [

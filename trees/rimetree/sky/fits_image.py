@@ -1,7 +1,9 @@
 """Model images (FITS, in Jy/pixel), as deconvolution leaves them: each pixel that is not 0 is a point at its middle.
 
-What an image is in Jy/beam is convolved and no model. Pixels that are no number are outside of the image. Planes of a
-STOKES axis are I, Q, U and V. Positions are in ICRS, or J2000. Of one frequency the fluxes have no spectrum. Planes of
+What an image is in Jy/beam is convolved and no model. Pixels that are no number are outside of the image. Cleaning with
+several scales leaves rounding of Fourier transforms in all pixels: the faintest are left out, if each is less than
+single precision tells of the brightest and all together are next to nothing, and `skipped` says so. Planes of a STOKES
+axis are I, Q, U and V. Positions are in ICRS, or J2000. Of one frequency the fluxes have no spectrum. Planes of
 several frequencies, in a cube or in a file each, are of Stokes I, and the spectrum of each pixel is the polynomial of
 lowest order that goes through them, the same order for all pixels.
 
@@ -22,11 +24,12 @@ from numpy.typing import NDArray
 
 from ..fits_axes import HERTZ, regular_axis
 from .errors import SkyModelError, UnsupportedError
-from .model import SkyModel
+from .model import Skipped, SkyModel
 from .source import Source
 
 _STOKES = {1: 0, 2: 1, 3: 2, 4: 3}  # numbers of the STOKES axis, and their places in a Source
 _MOST_COEFFICIENTS, _CLOSE, _ROUNDING = 4, 1e-3, 1e-6
+_FAINT, _FAINT_TOGETHER = 2.0**-24, 1e-5  # of the brightest pixel; of the sum of magnitudes
 _PER_PIXEL = ("jy/pixel", "jy/pix", "jy / pixel", "jy / pix")
 
 
@@ -186,8 +189,9 @@ def _stokes_of(header, axis: int | None, count: int, file: str) -> list[int]:
     return [_STOKES[number] for number in numbers]
 
 
-def _pixels(planes: NDArray[np.float64], image: _Planes) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
-    """x and y of the pixels that hold anything in planes [any,y,x], and right ascension and declination [2,pixel]."""
+def _pixels(planes: NDArray[np.float64], image: _Planes) -> tuple:
+    """x and y of the pixels that hold anything in planes [any,y,x], right ascension and declination [2,pixel], and what
+    was left out."""
     blank = ~np.isfinite(planes)
     if (half := blank.any(axis=0) & ~blank.all(axis=0)).any():
         y, x = (int(one[0]) for one in np.nonzero(half))
@@ -195,25 +199,46 @@ def _pixels(planes: NDArray[np.float64], image: _Planes) -> tuple[NDArray, NDArr
             f"{half.sum()} pixels are blank in some planes and not in others, x{x + 1}y{y + 1} the first of them",
             file=image.file,
         )
-    y, x = np.nonzero(~blank[0] & (planes != 0).any(axis=0))
+    largest = np.where(blank[0], 0.0, np.abs(planes).max(axis=0))
+    faint = _rounding(largest)
+    y, x = np.nonzero((largest > 0) & ~faint)
     if not len(x):
-        return x, y, np.zeros((2, 0))
+        return x, y, np.zeros((2, 0)), ()
     radec = np.radians(image.places(np.column_stack([x, y])))
     if not np.isfinite(radec).all():
         raise SkyModelError("pixels that are not 0 have no place on the sky", file=image.file)
-    return x, y, np.stack([radec[0] % (2 * np.pi), radec[1]])
+    return x, y, np.stack([radec[0] % (2 * np.pi), radec[1]]), _left_out(largest, faint, image.file)
+
+
+def _rounding(largest: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which pixels are no more than rounding of the others, of the largest magnitude that each has."""
+    order = np.argsort(largest, axis=None)
+    ascending = largest.ravel()[order]
+    little = (np.cumsum(ascending) <= _FAINT_TOGETHER * ascending.sum()) & (ascending < _FAINT * ascending[-1])
+    faint = np.zeros(largest.size, bool)
+    faint[order] = little & (ascending > 0)
+    return faint.reshape(largest.shape)
+
+
+def _left_out(largest: NDArray[np.float64], faint: NDArray[np.bool_], file: str) -> tuple[Skipped, ...]:
+    if not faint.any():
+        return ()
+    most, together = largest[faint].max() / largest.max(), largest[faint].sum() / largest.sum()
+    reason = f"each is at most {most:.2g} of the brightest, as rounding is, and together they are {together:.2g} of all"
+    return (Skipped(f"{faint.sum()} pixels", SkyModelError(reason, file=file)),)
 
 
 def _points(planes: NDArray[np.float64], image: _Planes) -> SkyModel:
     """Of planes [stokes,y,x] of one frequency."""
-    x, y, radec = _pixels(planes, image)
+    x, y, radec, left_out = _pixels(planes, image)
     fluxes = np.zeros((len(x), 4))
     fluxes[:, image.stokes] = planes[:, y, x].T
     return SkyModel(
         tuple(
             Source(f"x{column + 1}y{row + 1}", *place, tuple(flux))
             for column, row, place, flux in zip(x, y, radec.T.tolist(), fluxes.tolist(), strict=True)
-        )
+        ),
+        left_out,
     )
 
 
@@ -223,7 +248,7 @@ def _points_of_band(planes: NDArray[np.float64], frequency_hz: NDArray[np.float6
         raise UnsupportedError("planes of several frequencies that are polarised are not supported", file=image.file)
     if 0 not in image.stokes:
         return SkyModel(())
-    x, y, radec = _pixels(planes[:, image.stokes.index(0)], image)
+    x, y, radec, left_out = _pixels(planes[:, image.stokes.index(0)], image)
     fluxes = planes[:, image.stokes.index(0), y, x]
     middle = len(frequency_hz) // 2
     coefficients = _polynomials(fluxes, frequency_hz / frequency_hz[middle] - 1, middle, image.file)
@@ -241,7 +266,8 @@ def _points_of_band(planes: NDArray[np.float64], frequency_hz: NDArray[np.float6
             for column, row, place, flux, spectrum in zip(
                 x, y, radec.T.tolist(), fluxes[middle].tolist(), coefficients.T.tolist(), strict=True
             )
-        )
+        ),
+        left_out,
     )
 
 

@@ -134,6 +134,33 @@ def test_where_flags_cannot_be_saved_nothing_is_solved(command, kat7, sky_file, 
     assert "it is no folder" in command("apply", kat7, "--solutions", tmp_path / "s.h5", code=1).stderr
 
 
+def test_visibilities_are_not_written_where_weights_are(command, sky_file, tmp_path):
+    """They had taken their place, without a word."""
+    path = tmp_path / "a.ms"
+    about = ("--telescope", "kat-7", "--phase-centre", "4h00m00s", "-30d00m", "--duration", "1min", "--channels", 2)
+    command("make-ms", path, *about, "--weight-spectrum")
+    command("calibrate", path, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "s.h5", code=None)
+    for words in (["simulate", "--sky", sky_file, "--column"], ["apply", "--solutions", tmp_path / "s.h5"]):
+        option = [] if words[-1] == "--column" else ["--output-column"]
+        done = command(words[0], path, *words[1:], *option, "WEIGHT_SPECTRUM", code=1)
+        assert "WEIGHT_SPECTRUM holds weights: visibilities are not written there" in done.stderr
+    script = tmp_path / "tree.py"
+    script.write_text(
+        "import rimetree as rt\n"
+        "def define_forest(ns, ms):\n"
+        "    for p, q in ms.baselines:\n"
+        "        given = dict(station_1_index=p, station_2_index=q, output_column='WEIGHT_SPECTRUM')\n"
+        "        ns.sink(p, q) << rt.Sink(rt.Constant(VALUE), **given)\n"
+    )
+    text = script.read_text()
+    script.write_text(text.replace("VALUE", "4.0j"))
+    assert "cannot be written as weights" in command("run", script, path, code=1).stderr
+    assert all((tile["weight"] == 1).all() for tile in rt.ms.tiles(path))
+    script.write_text(text.replace("VALUE", "4.0"))
+    command("run", script, path)
+    assert all((tile["weight"] == 4).all() for tile in rt.ms.tiles(path))  # of crossed hands, too
+
+
 def test_antennas_without_held_solutions_are_named(command, kat7, sky_file, tmp_path):
     """Their data were left out without a word, and their solutions "without data"."""
     command("simulate", kat7, "--sky", sky_file, "--column", "DATA", "--noise", 0.1)

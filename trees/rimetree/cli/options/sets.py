@@ -21,6 +21,8 @@ def check_output(ms: str, column: str, wait_s: float, *, read: str | None = None
     where it is the column to `read` and a run that did the same has not come to its end."""
     import rimetree as rt
 
+    if column == "WEIGHT_SPECTRUM" and read != column:
+        raise Failed(f"{ms}: WEIGHT_SPECTRUM holds weights: visibilities are not written there")
     wait_until_writable(ms, [column], wait_s)
     if column == read:
         for journal in rt.ms.inspect(ms, scan_cells=False)["progress"]:
