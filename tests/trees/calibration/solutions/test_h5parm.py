@@ -7,7 +7,8 @@ import h5py
 import numpy as np
 import pytest
 
-from rimetree.calibration import CalibrationError, Solutions, read_h5parm, write_h5parm
+import rimetree as rt
+from rimetree.calibration import CalibrationError, Solutions, read_h5parm, solutions_for, write_h5parm
 
 
 def same(a, b):
@@ -103,6 +104,115 @@ def test_a_file_of_another_writer(tmp_path):
     assert term.value["phase"][1, 3, 2, 0, 1] == value[1, 2, 0, 1]
     assert term.value["amplitude"][1, 0, 2, 0, 1] == abs(value[1, 2, 3, 1])
     assert np.isnan(term.sigma["phase"]).all()
+
+
+def others_table(group, name, title, value, *, pol=("XX", "YY"), time=(1.0, 2.0), freq=(1e8, 2e8, 3e8)):
+    """A table as others write it: of [time, freq, ant, pol], [time, freq, ant] or [time, ant]."""
+    axes = {2: "time,ant", 3: "time,freq,ant", 4: "time,freq,ant,pol"}[value.ndim]
+    table = group.create_group(name)
+    table.attrs["TITLE"] = np.bytes_(title)
+    table["val"] = value
+    table["val"].attrs["AXES"] = np.bytes_(axes)
+    for axis, values in (("time", time), ("freq", freq), ("ant", np.bytes_(["P", "Q"])), ("pol", np.bytes_(pol))):
+        if axis in axes:
+            table[axis] = values
+
+
+def test_polarisations_are_taken_by_their_names(tmp_path):
+    """They had been taken by their places: YY, XX as if it was XX, YY."""
+    rng = np.random.default_rng(3)
+    names = {2: ("XX", "YY"), 4: ("XX", "XY", "YX", "YY")}
+    for order in ((1, 0), (0, 1, 3, 2), (3, 1, 0, 2)):
+        value = rng.uniform(size=(2, 3, 2, len(order)))
+        with h5py.File(tmp_path / "a.h5", "w") as file:
+            for quantity in ("amplitude", "phase"):
+                pol = [names[len(order)][k] for k in order]
+                others_table(file.require_group("sol000"), f"{quantity}000", quantity, value[..., order], pol=pol)
+        (found,) = read_h5parm(tmp_path / "a.h5")
+        for quantity in ("amplitude", "phase"):
+            np.testing.assert_array_equal(found["gain000"].value[quantity][..., 0, :], value)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        others_table(file.create_group("sol000"), "phase000", "phase", value[..., :2], pol=("XX", "XY"))
+    with pytest.raises(CalibrationError, match="has the polarisations XX, XY; understood are XX, YY and"):
+        read_h5parm(tmp_path / "a.h5")
+
+
+def test_tables_may_have_any_name(tmp_path):
+    """Those without a number at the end had been passed over, and of two of a kind with the same number one."""
+    amplitude, phase = np.random.default_rng(3).uniform(size=(2, 2, 3, 2, 2))
+    file = tmp_path / "a.h5"
+    with h5py.File(file, "w") as h5:
+        group = h5.create_group("calibrator")
+        others_table(group, "bandpass", "amplitude", amplitude)
+        others_table(group, "polalign", "phase", phase)
+        others_table(group, "clock", "clock", 1e-9 * phase[:, 0, :, 0])
+        others_table(group, "align000", "phase", phase)
+        others_table(group, "phase000", "phase", phase)
+        others_table(group, "common000", "commonscalarphase", phase[:, 0, :, 0])
+    (found,) = read_h5parm(file)
+    kinds = {term.name: term.kind for term in found.terms}
+    assert (found.name, len(kinds)) == ("calibrator", 6) and sorted(kinds.values()) == sorted(
+        ["amplitude", "delay", "phase", "phase", "phase", "phase"]
+    )
+    jones, bad = found.jones("Q", np.array([1.0]), np.array([2e8]))
+    expected = amplitude[0, 1, 1] * np.exp(1j * (3 * phase[0, 1, 1] + phase[0, 0, 1, 0] * (1 + 2 * np.pi * 0.2)))
+    np.testing.assert_allclose(np.diagonal(jones[0, 0]), expected, rtol=1e-9)
+    assert not bad.any()
+    (one,) = read_h5parm(f"{file}:calibrator/bandpass")
+    assert [term.name for term in one.terms] == ["bandpass"]
+
+
+def test_amplitudes_and_phases_of_other_times_are_terms_of_their_own(tmp_path):
+    """They had been refused."""
+    rng = np.random.default_rng(3)
+    amplitude, phase = rng.uniform(size=(1, 3, 2, 2)), rng.uniform(size=(2, 2))
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        group = h5.create_group("sol000")
+        others_table(group, "amplitude000", "amplitude", amplitude, time=[1.5])
+        others_table(group, "phase000", "phase", phase)
+    (found,) = read_h5parm(tmp_path / "a.h5")
+    jones, _ = found.jones("P", np.array([1.0, 2.0]), np.array([3e8]))
+    expected = amplitude[0, 2, 0] * np.exp(1j * phase[:, 0, None])
+    np.testing.assert_allclose(np.diagonal(jones[:, 0], axis1=-2, axis2=-1), expected, rtol=1e-12)
+
+
+def test_which_of_several_sets_is_meant(tmp_path, small_ms):
+    """Of two sets for the same frequencies the first had been taken without a word; and delays that are for all
+    frequencies had made windows look alike, so that the first was taken there, too."""
+    (group,) = rt.ms.groups(small_ms())
+    phase = np.random.default_rng(3).uniform(size=(2, 3, 2, 2))
+    low, high = group.frequency_hz
+    file = tmp_path / "a.h5"
+    with h5py.File(file, "w") as h5:
+        for name, first in (("sol000", 0.5 * low), ("sol001", low)):
+            freq = np.linspace(first, first + high - low, 3)
+            others_table(h5.create_group(name), "phase000", "phase", phase, freq=freq)
+            others_table(h5[name], "clock000", "clock", phase[:, 0, :, 0])
+    assert solutions_for(read_h5parm(file), group).name == "sol001"
+    with h5py.File(file, "r+") as h5:
+        h5.copy("sol001", "target")
+    with pytest.raises(CalibrationError, match="sets sol001, target of one file are for the same frequencies: say wh"):
+        solutions_for(read_h5parm(file), group)
+    assert solutions_for(read_h5parm(f"{file}:target"), group).name == "target"
+
+
+def test_an_order_that_matters_and_is_not_said_is_named(tmp_path):
+    values = np.random.default_rng(3).uniform(size=(2, 3, 2, 2))
+    file = tmp_path / "a.h5"
+    with h5py.File(file, "w") as h5:
+        for name in ("calibrator", "other"):
+            group = h5.create_group(name)
+            others_table(group, "faraday", "rotationmeasure", values[:, 0, :, 0])
+            others_table(group, "polalign", "phase", values)
+    with pytest.warns(UserWarning, match="terms of calibrator stand, and it matters: they are taken as faraday, pola"):
+        both = read_h5parm(file)
+    assert [one.name for one in both] == ["calibrator", "other"]
+    (one,) = read_h5parm(f"{file}:other/faraday")
+    assert [term.kind for term in one.terms] == ["faraday"]
+    with pytest.raises(CalibrationError, match="has no solution set 'target'; it has calibrator, other"):
+        read_h5parm(f"{file}:target")
+    with pytest.raises(CalibrationError, match="no solutions of 'clock'"):
+        read_h5parm(f"{file}:other/clock")
 
 
 def test_errors(tmp_path, solutions):

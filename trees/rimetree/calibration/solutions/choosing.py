@@ -42,8 +42,20 @@ def of_own_field(solutions: Solutions, group: MsGroup) -> Solutions:
 @checked
 def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
     """The solution set for a group: that of its own window, if it was made from this set, else that with the nearest
-    frequencies."""
-    return _of_window(sets, group, group.data_desc_ids[0]) or min(sets, key=lambda one: _distance_hz(one, group))
+    frequencies. Raises `CalibrationError` where several of another program are as near: which one is meant is not said
+    then."""
+    own = _of_window(sets, group, group.data_desc_ids[0])
+    if own is not None:
+        return own
+    distances = [_distance_hz(one, group) for one in sets]
+    nearest = [one for one, distance in zip(sets, distances, strict=True) if distance == min(distances)]
+    names = [one.name for one in nearest if one.name and "measurement_set" not in one.provenance]
+    if len(nearest) > 1 and len(names) == len(nearest):
+        raise CalibrationError(
+            f"the solution sets {', '.join(names)} of one file are for the same frequencies: say which, e.g. "
+            f"FILE:{names[0]}"
+        )
+    return nearest[0]
 
 
 @checked
@@ -76,4 +88,7 @@ def _of_window(sets: Sequence[Solutions], group: MsGroup, data_desc_id: int) -> 
 def _distance_hz(solutions: Solutions, group: MsGroup) -> float:
     low, high = group.frequency_hz
     centre = np.concatenate([term.frequency_hz for term in solutions.terms])
+    centre = centre[centre > 0]  # terms without a frequency, as delays of other programs, are for all
+    if not len(centre):
+        return 0.0
     return float(np.abs(np.array([centre.min() - low, centre.max() - high])).max())

@@ -6,12 +6,15 @@ the attribute AXES and one array per axis: time (MJD seconds), freq (Hz), ant, d
 standard deviation), the widths of the intervals, the fields that they were solved for on (`field_id`) and, as
 attributes, the term and where the solutions come from. Other readers pass over these. Flagged values are NaN. Text
 attributes have a fixed length, as DP3 wants.
+
+Others call sets and tables anything ("calibrator", "bandpass"); what a table holds is in its attribute TITLE.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Sequence
 
 import h5py
@@ -19,7 +22,7 @@ import numpy as np
 
 from ...arguments import checked
 from ..errors import CalibrationError
-from ..terms.kinds import KINDS, kind_of, neutral
+from ..terms.kinds import KINDS, ROTATIONS, kind_of, neutral
 from .hdf5_file import whole_hdf5
 from .solutions import Solutions
 from .term_solutions import TermSolutions
@@ -29,8 +32,19 @@ _POLARISATIONS = {
     "linear": {"0": "XX", "1": "YY", "00": "XX", "01": "XY", "10": "YX", "11": "YY"},
     "circular": {"0": "RR", "1": "LL", "00": "RR", "01": "RL", "10": "LR", "11": "LL"},
 }
+_ELEMENTS = {name: element for names in _POLARISATIONS.values() for element, name in names.items()} | {
+    name: element for names in ("XY", "RL") for name, element in zip(names, "01", strict=True)
+}
 _TABLE = re.compile(r"([A-Za-z]+)(\d+)")
 _WHOLE_SKY = "[pointing]"
+#: What older files call quantities of both feeds.
+_OLDER = {
+    "scalaramplitude": "amplitude",
+    "scalarphase": "phase",
+    "commonscalaramplitude": "amplitude",
+    "commonscalarphase": "phase",
+    "commonrotationangle": "rotation",
+}
 
 
 def element_names(feed: str) -> dict[str, str]:
@@ -125,11 +139,12 @@ def _names(names: Sequence[str], width: int) -> np.ndarray:
 
 @checked
 def read_h5parm(path: str | os.PathLike) -> list[Solutions]:
-    """The solution sets of a file, written by RimeTree or by others.
+    """The solution sets of a file, written by RimeTree or by others; of "FILE:SET" the set of this name only, and of
+    "FILE:SET/TERM" one of its terms. Warns where the order of terms matters and a file does not say it.
 
     Raises `OSError` where it cannot be read and `CalibrationError` where it holds no solutions that are understood.
     """
-    path = os.fspath(path)
+    path, chosen, term = _file_set_and_term(os.fspath(path))
     if not os.path.exists(path):
         raise FileNotFoundError(2, "there is no such file", path)
     if os.path.isdir(path):
@@ -139,24 +154,52 @@ def read_h5parm(path: str | os.PathLike) -> list[Solutions]:
     except OSError as problem:
         raise CalibrationError(f"{path} is no HDF5 file, or is damaged: {problem}") from problem
     with file:
-        sets = [_read_set(path, file[name]) for name in sorted(file) if isinstance(file[name], h5py.Group)]
-    if not sets:
-        raise CalibrationError(f"{path} holds no solution set (a group such as sol000)")
-    return sets
+        names = [name for name in sorted(file) if isinstance(file[name], h5py.Group)]
+        if not names:
+            raise CalibrationError(f"{path} holds no solution set (a group such as sol000)")
+        if chosen and chosen not in names:
+            raise CalibrationError(f"{path} has no solution set {chosen!r}; it has {', '.join(names)}")
+        sets = [_read_set(path, file[name], one_term=bool(term)) for name in ([chosen] if chosen else names)]
+    return [one.only([one[term].name]) for one in sets] if term else sets
 
 
-def _read_set(path: str, group: h5py.Group) -> Solutions:
+def _file_set_and_term(path: str) -> tuple[str, str, str]:
+    file, colon, inside = path.rpartition(":")
+    if not colon or os.path.exists(path) or not os.path.isfile(file):
+        return path, "", ""
+    name, _, term = inside.partition("/")
+    return file, name, term
+
+
+def _warn_of_order(path: str, name: str, terms: Sequence[TermSolutions]) -> None:
+    """Where it matters in which order terms stand; what acts on both feeds alike may stand anywhere."""
+    others = [term for term in terms if not (term.diagonal and term.elements == ("",))]
+    if len(others) < 2 or all(term.diagonal for term in others) or {t.kind for t in others} <= set(ROTATIONS):
+        return
+    warnings.warn(
+        f"{path} does not say in which order the terms of {name} stand, and it matters: they are taken as "
+        f"{', '.join(term.name for term in terms)}, the first outermost; FILE:{name}/TERM, once for each, gives "
+        "another order",
+        stacklevel=4,
+    )
+
+
+def _read_set(path: str, group: h5py.Group, one_term: bool) -> Solutions:
     tables: dict[tuple, dict[str, h5py.Group]] = {}
     for name in group:
-        match = _TABLE.fullmatch(name)
-        if not match or not isinstance(group[name], h5py.Group):
-            continue
         table = group[name]
-        quantity = _decoded(table.attrs["TITLE"]) if "TITLE" in table.attrs else match[1]
+        if not isinstance(table, h5py.Group) or not ("val" in table or _TABLE.fullmatch(name)):
+            continue
+        quantity, order = _quantity(name, table), int(table.attrs.get("order", 0))
+        if "term" in table.attrs:
+            tables.setdefault((order, _decoded(table.attrs["term"])), {})[quantity] = table
+            continue
         # Files of others say neither the term nor the order: amplitudes and phases of one number belong together.
-        term = _decoded(table.attrs["term"]) if "term" in table.attrs else None
+        match = _TABLE.fullmatch(name)
         kind = "gain" if quantity in ("amplitude", "phase") else quantity
-        key = (int(table.attrs.get("order", 0)), term or f"{kind}{match[2]}")
+        key = (order, f"{kind}{match[2]}" if match else name)
+        if not _go_together(path, tables.get(key, {}), quantity, table):
+            key = (order, name)
         tables.setdefault(key, {})[quantity] = table
     if not tables:
         raise CalibrationError(f"{path}: solution set {group.name} holds no solution table")
@@ -172,7 +215,31 @@ def _read_set(path: str, group: h5py.Group) -> Solutions:
         if key not in known and np.ndim(value) == 0
     }
     feed = _decoded(group.attrs["feed"]) if "feed" in group.attrs else _feed_of(tables)
-    return Solutions(terms, feed, positions, directions, provenance)
+    name = group.name.strip("/")
+    if not one_term and not any("order" in table.attrs for parts in tables.values() for table in parts.values()):
+        _warn_of_order(path, name, terms)
+    return Solutions(terms, feed, positions, directions, provenance, name)
+
+
+def _quantity(name: str, table: h5py.Group) -> str:
+    """What a table is of."""
+    match = _TABLE.fullmatch(name)
+    title = _decoded(table.attrs["TITLE"]) if "TITLE" in table.attrs else match[1] if match else name
+    return _OLDER.get(title, title)
+
+
+def _go_together(path: str, parts: dict[str, h5py.Group], quantity: str, table: h5py.Group) -> bool:
+    """Whether a table is of the same term as others. Amplitudes and phases of feeds that have other times or channels
+    are terms of their own, whose product is the same."""
+    if not parts:
+        return True
+    if quantity in parts:
+        return False
+    other, own = _axes(path, next(iter(parts.values()))), _axes(path, table)
+    return (
+        all(np.array_equal(other[axis], own[axis]) for axis in _AXES)
+        or max(1 if axes["pol"] is None else len(axes["pol"]) for axes in (other, own)) > 2
+    )
 
 
 def _rows(group: h5py.Group, name: str):
@@ -195,21 +262,19 @@ def _read_term(path: str, name: str, parts: dict[str, h5py.Group]) -> TermSoluti
         if axes is not None and any(not np.array_equal(axes[key], own[key]) for key in axes):
             raise CalibrationError(f"{path}: the tables of {name} have different axes")
         axes = own
-        order = _order(table)
-        value = _five(table["val"], order)
+        value = _five(table, "val")
         bad = ~np.isfinite(value)
         if "weight" in table:
-            bad |= ~(_five(table["weight"], order) > 0)
+            bad |= ~(_five(table, "weight") > 0)
         flag = bad if flag is None else flag | bad
         arrays[quantity] = value
-        sigmas[quantity] = _five(table["sigma"], order) if "sigma" in table else np.full(value.shape, np.nan)
+        sigmas[quantity] = _five(table, "sigma") if "sigma" in table else np.full(value.shape, np.nan)
     first = next(iter(parts.values()))
-    elements = (
-        ("",) if axes["pol"] is None else {1: ("",), 2: ("0", "1"), 4: ("00", "01", "10", "11")}.get(len(axes["pol"]))
-    )
-    if elements is None:
-        raise CalibrationError(f"{path}: {first.name} has {len(axes['pol'])} polarisations; understood are 1, 2 and 4")
-    kind = _decoded(first.attrs["kind"]) if "kind" in first.attrs else kind_of(set(arrays), len(elements))
+    elements = ("",) if axes["pol"] is None else tuple(axes["pol"])
+    try:
+        kind = _decoded(first.attrs["kind"]) if "kind" in first.attrs else kind_of(set(arrays), len(elements))
+    except CalibrationError as problem:
+        raise CalibrationError(f"{path}: {first.name}: {problem}") from None
     if kind not in KINDS:
         raise CalibrationError(f"{path}: {first.name} is of the unknown kind {kind!r}")
     for quantity, array in arrays.items():
@@ -254,12 +319,36 @@ def _axes(path: str, table: h5py.Group) -> dict:
         axes[axis] = np.zeros(1) if axes[axis] is None else axes[axis].astype(float)
     if axes["dir"] is not None and len(axes["dir"]) == 1 and _decoded(axes["dir"][0]) in (_WHOLE_SKY, "pointing"):
         axes["dir"] = None
+    if axes["pol"] is not None:
+        axes["pol"] = [element for element, _ in _places(path, table)]
     return axes
 
 
-def _five(dataset: h5py.Dataset, order: list[str]) -> np.ndarray:
+def _places(path: str, table: h5py.Group) -> list[tuple[str, int]]:
+    """The elements that a table has along its axis pol, as they are sorted here, and the place of each."""
+    names = [_decoded(one) for one in table["pol"][:]]
+    known = {1: ("",), 2: ("0", "1"), 4: ("00", "01", "10", "11")}.get(len(names))
+    if known is None:
+        raise CalibrationError(f"{path}: {table.name} has {len(names)} polarisations; understood are 1, 2 and 4")
+    found = [_ELEMENTS.get(name.upper(), "") for name in names]
+    if len(names) == 2:
+        found = [element if len(element) < 2 else {"00": "0", "11": "1"}.get(element, "") for element in found]
+    if len(names) == 1:
+        found = [""]
+    if sorted(found) != list(known):
+        raise CalibrationError(
+            f"{path}: {table.name} has the polarisations {', '.join(names)}; understood are XX, YY and XX, XY, YX, YY, "
+            "or RR, LL and RR, RL, LR, LL, in any order"
+        )
+    return sorted(zip(found, range(len(names)), strict=True))
+
+
+def _five(table: h5py.Group, name: str) -> np.ndarray:
     """The array as [time, freq, ant, dir, pol], length 1 along axes that it does not have."""
-    array = np.asarray(dataset, dtype=float)
+    order = _order(table)
+    array = np.asarray(table[name], dtype=float)
+    if "pol" in order:
+        array = np.take(array, [place for _, place in _places(table.file.filename, table)], order.index("pol"))
     array = array.transpose([order.index(axis) for axis in _AXES if axis in order])
     for position, axis in enumerate(_AXES):
         if axis not in order:

@@ -23,7 +23,7 @@ class Solutions:
 
     `terms`: in their order, the first next to the correlator. `feed`: "linear" or "circular". `antenna_xyz_m`:
     {name: [3] ITRF}. `direction_radec_rad`: {name: (ra, dec)}, in the frame of the sky model. `provenance`: {what: text
-    or number}, where they come from.
+    or number}, where they come from. `name`: of the solution set in a file.
     """
 
     terms: tuple[TermSolutions, ...]
@@ -31,6 +31,7 @@ class Solutions:
     antenna_xyz_m: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     direction_radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
     provenance: dict[str, str | float] = field(default_factory=dict)
+    name: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self, CalibrationError)

@@ -30,8 +30,8 @@ from ..runs.weights import check_weights, weight_notes, weights_option, write_we
     required=True,
     multiple=True,
     metavar="FILE",
-    help="H5parm file, written by `rimetree calibrate` or another program. May be repeated: the first "
-    "stands outside the next.",
+    help="H5parm file, written by `rimetree calibrate` or another program; FILE:SET or FILE:SET/TERM for one of its "
+    "solution sets, or one term of it. May be repeated: the first stands outside the next.",
 )
 @click.option(
     "--from-field",
