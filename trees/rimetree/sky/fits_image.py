@@ -170,7 +170,8 @@ def _check_unit(unit: str, file: str) -> None:
     if unit.strip().lower() not in _PER_PIXEL:
         raise SkyModelError(
             f"the image is in {unit or 'no unit'}, expected Jy/pixel: a model, as deconvolution makes it, not an image "
-            "that was convolved with a beam",
+            "that was convolved with a beam. (WSClean 3.1 writes that in the header of its MFS-model, too: take the "
+            "models of its channels, or correct BUNIT)",
             file=file,
         )
 

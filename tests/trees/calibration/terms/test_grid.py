@@ -91,6 +91,21 @@ def test_channels_by_number_and_width(descending):
     assert wide.centre[0] == pytest.approx(1.0005e9) and wide.width[0] == pytest.approx(2e6)
 
 
+def test_channels_may_come_in_any_order():
+    """As those of windows one above the other that a set has from the highest to the lowest: edges had not ascended."""
+    frequency = 1e8 + 1e6 * np.arange(12)
+    windows = frequency.reshape(3, 4)
+    orders = [windows[::-1].ravel(), windows[:, ::-1].ravel(), np.random.default_rng(1).permutation(frequency)]
+    for text in ("4chan", "5chan", "3MHz"):
+        interval = parse_term(f"B: diag, {text}").frequency
+        for order in orders:
+            begins_high = order[0] > order[-1]
+            expected = channels_of(frequency[::-1] if begins_high else frequency, np.full(12, 1e6), interval)
+            found = channels_of(order, np.full(12, 1e6), interval)
+            for part in ("edges", "centre", "width"):
+                np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+
+
 def test_an_interval_wider_than_the_band_is_one():
     assert len(channels_of([1e9, 1.1e9], [1e6, 1e6], parse_term("A: diag, 99GHz").frequency).centre) == 1
 

@@ -126,7 +126,8 @@ def channels_of_windows(
 def channels_of(frequency_hz: Sequence[float], width_hz: Sequence[float], interval: Interval | None) -> Axis:
     """Cuts channels, which may come in any order, into solution intervals of ascending frequency.
 
-    A number of channels counts them from the first of the set; Hz count from the lower edge of the band.
+    A number of channels counts them along frequency, from the end of the band at which the set begins; Hz count from
+    the lower edge.
     """
     frequency, width = np.asarray(frequency_hz, dtype=float), np.abs(np.asarray(width_hz, dtype=float))
     order = np.argsort(frequency, kind="stable")
@@ -135,8 +136,7 @@ def channels_of(frequency_hz: Sequence[float], width_hz: Sequence[float], interv
     elif interval.count is not None:
         labels = np.arange(len(frequency)) // interval.count
         if len(frequency) > 1 and frequency[0] > frequency[-1]:
-            labels = labels.max() - labels
-        labels = labels[order]
+            labels = (labels.max() - labels)[::-1]
     else:
         lowest = (frequency - width / 2).min()
         labels = np.floor((frequency[order] - lowest) / interval.quantity).astype(int)
