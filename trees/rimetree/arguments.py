@@ -200,18 +200,25 @@ def _fits(value, hint) -> bool:
     if origin in (Sequence, Iterable, list, set):
         if isinstance(value, str) or not isinstance(value, Iterable):
             return False
-        return not parts or not isinstance(value, Sequence | np.ndarray) or all(_fits(one, parts[0]) for one in value)
+        return not parts or not isinstance(value, Sequence | np.ndarray) or _all_fit(value, parts[0])
     if origin in (dict, Mapping):
         return isinstance(value, Mapping)
     kind = origin or hint
     return not isinstance(kind, type) or isinstance(value, kind) or (kind is np.ndarray and _is_array_like(value))
 
 
+def _all_fit(values, hint) -> bool:
+    """Whether each fits. If only their types matter, and there may be millions, each type is looked at once."""
+    if isinstance(hint, type) and hint is not np.ndarray:
+        values = {type(one): one for one in values}.values()
+    return all(_fits(one, hint) for one in values)
+
+
 def _fits_tuple(value, parts: tuple) -> bool:
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
         return False
     if len(parts) == 2 and parts[1] is Ellipsis:
-        return all(_fits(one, parts[0]) for one in value)
+        return _all_fit(value, parts[0])
     return len(value) == len(parts) and all(_fits(one, part) for one, part in zip(value, parts, strict=True))
 
 

@@ -50,9 +50,18 @@ def _sexagesimal(text: str, sign: str, whole: str, minutes: str, seconds: str, *
     # 60 seconds, exactly, is what rounding writers make of 59.9996; more is a mistake.
     if int(minutes) >= 60 or float(seconds) > 60.0:
         raise ValueError(f"{text!r} has minutes or seconds of 60 or more")
-    total = int(whole) * 3600 + int(minutes) * 60 + float(seconds)
-    radians = total * (15.0 if hours else 1.0) * RAD_PER_ARCSEC
+    return from_parts(sign, whole, minutes, seconds, 15.0 if hours else 1.0)
+
+
+def from_parts(sign: str, whole: str, minutes: str, seconds: str, factor: float) -> float:
+    """The angle in radians of degrees (`factor` 1) or hours (15), minutes and seconds."""
+    radians = (float(whole) * 3600.0 + float(minutes) * 60.0 + float(seconds)) * factor * RAD_PER_ARCSEC
     return -radians if sign == "-" else radians
+
+
+def axes_rad(major_arcsec: float, minor_arcsec: float, angle_deg: float) -> tuple[float, float, float]:
+    """Axes and position angle of a shape, in radians."""
+    return major_arcsec * RAD_PER_ARCSEC, minor_arcsec * RAD_PER_ARCSEC, math.radians(angle_deg)
 
 
 def format_ra(ra_rad: float) -> str:

@@ -20,15 +20,15 @@ from __future__ import annotations
 import math
 
 from .._core import SPEED_OF_LIGHT_M_S
-from .angles import RAD_PER_ARCSEC
+from .angles import RAD_PER_ARCSEC, axes_rad
 from .columns import Column, find_header, parse_header, split_line
 from .errors import SkyModelError, UnsupportedError
+from .logarithms import natural
 from .model import SkyModel
+from .plain_rows import PlainRows
 from .polarisation import polarised, turned_rad
-from .reading import Cell, Reading, numbered_lines
+from .reading import Cell, Reading, numbered_lines, numbered_raw_lines
 from .source import PROFILES, Source
-
-LN10 = math.log(10.0)
 
 # A polarised fraction and an angle at zero wavelength need a reference frequency here, but a file without a spectrum
 # need not have one: any serves, as Q and U are converted to it exactly.
@@ -48,15 +48,18 @@ def read_bbs(reading: Reading, text: str, *, scales_polarisation: bool = False) 
     `scales_polarisation` is what the dialect does with Q, U, V of sources without a rotation measure: False in BBS,
     True in WSClean lists, which share the columns. Raises `SkyModelError` with file, line and column.
     """
-    lines = numbered_lines(text)
-    header = find_header(lines)
+    header = find_header(numbered_lines(text))
     if header is None:
         raise SkyModelError("no line 'format = Name, Type, Ra, ...' names the columns", file=reading.file, line=1)
     header_line, header_column, names = header
     columns = parse_header(reading, header_line, header_column, names)
     unknown = [c for c in columns if c.name.lower() not in KNOWN and not c.is_dummy]
     reported: set[str] = set()
-    for number, line in lines:
+    plain_source = PlainRows(columns, scales_polarisation).source
+    for number, raw in numbered_raw_lines(text):
+        if (source := plain_source(raw)) and reading.add(source, number):
+            continue
+        line = raw.rstrip("\r\n")
         if number == header_line or not line.strip() or line.lstrip().startswith("#"):
             continue
         cells = split_line(reading, columns, number, line)
@@ -163,7 +166,7 @@ def _add_spectrum(reading: Reading, cells: dict[str, Cell], fields: dict) -> Non
         found = cells["referencefrequency"]
         raise reading.error(f"ReferenceFrequency is {found.text} Hz, expected a positive frequency", found)
     if fields["logarithmic"]:
-        coefficients = [c / LN10**k for k, c in enumerate(coefficients)]
+        coefficients = natural(coefficients)
     fields["spectrum"] = tuple(coefficients)
 
 
@@ -231,7 +234,7 @@ def _axes(reading: Reading, cells: dict[str, Cell], here: Cell) -> tuple[float, 
     if widths[0] != widths[1] and not angle:
         raise reading.error("an elliptical source needs an Orientation", here)
     angle_deg = reading.number(angle, "Orientation") if angle else 0.0
-    return widths[0] * RAD_PER_ARCSEC, widths[1] * RAD_PER_ARCSEC, math.radians(angle_deg)
+    return axes_rad(*widths, angle_deg)
 
 
 def _is_absolute(reading: Reading, cells: dict[str, Cell]) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from .angles import RAD_PER_ARCSEC, format_dec, format_ra
-from .bbs import LN10
 from .errors import UnsupportedError
+from .logarithms import decimal
 from .model import SkyModel
 from .source import Source
 
@@ -100,7 +100,7 @@ def absolute_field(source: Source) -> str:
 def spectrum_field(source: Source) -> str:
     """SpectralIndex as BBS and WSClean files write it, in powers of the decimal logarithm."""
     if source.logarithmic:
-        return "[" + ", ".join(f"{c * LN10**k:.15g}" for k, c in enumerate(source.spectrum)) + "]"
+        return "[" + ", ".join(f"{c:.15g}" for c in decimal(source.spectrum)) + "]"
     return "[" + ", ".join(repr(c) for c in source.spectrum) + "]"
 
 

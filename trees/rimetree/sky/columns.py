@@ -8,6 +8,7 @@ lines). The character behind a column's name, comma or blank, separates its valu
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .errors import SkyModelError
@@ -35,15 +36,15 @@ class Column:
         return self.name.lower() in ("", "dummy")
 
 
-def find_header(lines: list[tuple[int, str]]) -> tuple[int, int, str] | None:
+def find_header(lines: Iterable[tuple[int, str]]) -> tuple[int, int, str] | None:
     """(line, column, text) of the column names in the header, or None where there is none.
 
     The first header counts, but one behind a `#` only where there is none without.
     """
     commented = None
     for number, line in lines:
-        match = _LEADING.match(line) or _TRAILING.match(line)
-        if match is None:
+        match = "format" in line.lower() and (_LEADING.match(line) or _TRAILING.match(line))
+        if not match:
             continue
         start, text = match.start("columns"), match["columns"]
         if text[:1] in ("(", "[") and text[-1:] in (")", "]"):

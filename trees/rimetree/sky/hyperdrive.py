@@ -26,7 +26,7 @@ import math
 
 import yaml
 
-from .angles import RAD_PER_ARCSEC
+from .angles import axes_rad
 from .errors import SkyModelError
 from .flux_list import spectrum_through
 from .model import SkyModel
@@ -142,7 +142,7 @@ class _Component:
             )
         shape = self._part("comp_type")._part(names[0])
         major, minor, angle = (shape._number(key) for key in ("maj", "min", "pa"))
-        axes = major * RAD_PER_ARCSEC, minor * RAD_PER_ARCSEC, math.radians(angle)
+        axes = axes_rad(major, minor, angle)
         if names[0] != "shapelet":
             return {names[0]: axes}
         try:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,11 +61,12 @@ class SkyModel(Sequence):
             if np.iterable(getattr(self, name)):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         check_fields(self, SkyModelError)
-        seen: set[str] = set()
-        for source in self.sources:
-            if source.name in seen:
-                raise SkyModelError(f"two sources are named {source.name!r}")
-            seen.add(source.name)
+        if len(set(map(attrgetter("name"), self.sources))) < len(self.sources):
+            seen: set[str] = set()
+            for source in self.sources:
+                if source.name in seen:
+                    raise SkyModelError(f"two sources are named {source.name!r}")
+                seen.add(source.name)
 
     def __repr__(self) -> str:
         """How much there is; `sources` has them all."""

@@ -23,9 +23,10 @@ import math
 import re
 
 from .._core import SPEED_OF_LIGHT_M_S
-from .angles import RAD_PER_ARCSEC
-from .bbs import LN10, profile_of_type
+from .angles import axes_rad
+from .bbs import profile_of_type
 from .columns import Column, find_header, parse_header
+from .logarithms import natural
 from .model import SkyModel
 from .polarisation import polarised, turned_rad
 from .reading import Cell, Reading, numbered_lines, without_comment
@@ -55,13 +56,12 @@ def oskar_key(name: str) -> str | None:
 
 def read_oskar(reading: Reading, text: str) -> SkyModel:
     """The model in the text of an OSKAR file. Raises `SkyModelError` with file, line and column."""
-    lines = numbered_lines(text)
-    header = find_header(lines)
+    header = find_header(numbered_lines(text))
     columns = parse_header(reading, *header) if header else None
     keys = _keys(reading, columns) if columns else None
     reported: set[str] = set()
     count = 0
-    for number, line in lines:
+    for number, line in numbered_lines(text):
         content = without_comment(line)
         if not content.strip() or (header and number == header[0]):
             continue
@@ -197,7 +197,7 @@ def _spectrum(reading: Reading, cells: dict[str, Cell], logarithmic: bool) -> tu
             raise reading.error("a curvature goes with one logarithmic spectral index only", cells["curvature"])
         if curvature:
             return (index[0] if index else 0.0, curvature)
-    return tuple(c / LN10**k for k, c in enumerate(index)) if logarithmic else tuple(index)
+    return natural(index) if logarithmic else tuple(index)
 
 
 def _polarisation(reading: Reading, cells: dict[str, Cell], fields: dict, stokes: list[float]) -> list[float]:
@@ -242,5 +242,4 @@ def _shape(reading: Reading, cells: dict[str, Cell]) -> dict[str, tuple[float, f
         return {}
     if kind is not None and profile is None:
         raise reading.error("a POINT has axes; OSKAR would take it for an extended source", kind)
-    axes = major * RAD_PER_ARCSEC, minor * RAD_PER_ARCSEC, math.radians(angle)
-    return {profile or PROFILES[0]: axes}
+    return {profile or PROFILES[0]: axes_rad(major, minor, angle)}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from .angles import parse_angle
@@ -59,11 +60,11 @@ class Reading:
         return value
 
     def boolean(self, cell: Cell, what: str) -> bool:
-        """The truth value in a cell (true/false, yes/no, t/f, y/n, 1/0)."""
-        text = cell.text.lower()
-        if text not in _TRUE | _FALSE:
+        """The truth value in a cell."""
+        value = truth(cell.text)
+        if value is None:
             raise self.error(f"{what} is {cell.text!r}, expected true or false", cell)
-        return text in _TRUE
+        return value
 
     def numbers(self, cell: Cell, what: str) -> list[float]:
         """The numbers in a cell that holds one number or a bracketed list, `[-0.7, 0.1]`."""
@@ -96,11 +97,17 @@ class Reading:
         if name in self._line_of_name:
             raise self.error(f"a source named {name!r} was already given in line {self._line_of_name[name]}", cell)
         try:
-            self._sources.append(make())
+            self.add(make(), cell.line)
         except UnsupportedError as problem:
             self.leave_out(f"source {name!r}", problem)
-            return
-        self._line_of_name[name] = cell.line
+
+    def add(self, source: Source, line: int) -> bool:
+        """Add a source that was read in a line; False, and nothing happens, if its name was given before."""
+        if source.name in self._line_of_name:
+            return False
+        self._line_of_name[source.name] = line
+        self._sources.append(source)
+        return True
 
     def leave_out(self, what: str, problem: UnsupportedError) -> None:
         """List `what` as skipped, or raise `problem` where nothing may be skipped."""
@@ -129,11 +136,23 @@ def read_text(path: str | os.PathLike) -> str:
         raise SkyModelError("this is not UTF-8 text", file=file, line=line, column=column) from None
 
 
+def truth(text: str) -> bool | None:
+    """A truth value (true/false, yes/no, t/f, y/n, 1/0); None for what is none."""
+    text = text.lower()
+    return True if text in _TRUE else False if text in _FALSE else None
+
+
 def without_comment(line: str) -> str:
     """What stands before a `#` at the beginning of a line or behind a blank."""
-    return re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
+    return line if "#" not in line else re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
 
 
-def numbered_lines(text: str) -> list[tuple[int, str]]:
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """(line number from 1, line without its end) of every line."""
-    return [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), start=1)]
+    for number, line in numbered_raw_lines(text):
+        yield number, line.rstrip("\r\n")
+
+
+def numbered_raw_lines(text: str) -> Iterator[tuple[int, str]]:
+    """(line number from 1, line with its end) of every line, one by one: there may be millions."""
+    return enumerate(io.StringIO(text, newline="\n"), start=1)

@@ -39,13 +39,12 @@ def find_text_header(text: str) -> bool:
 
 def read_tigger_text(reading: Reading, text: str) -> SkyModel:
     """The model in the text of a Tigger table. Raises `SkyModelError` with file, line and column."""
-    lines = numbered_lines(text)
-    header = _HEADER.match(lines[0][1])
+    header = _HEADER.match(text.split("\n", 1)[0])
     start = header.start("columns") if header else 0
     columns = _columns(reading, header["columns"] if header else DEFAULT_FORMAT, start)
     reported: set[str] = set()
     count = 0
-    for number, line in lines:
+    for number, line in numbered_lines(text):
         content = without_comment(line)
         if not content.strip():
             continue
