@@ -56,9 +56,10 @@ struct Essential {
   std::size_t equations = 0;
 };
 
-/// A product of factors on a block of cells.
+/// A product of factors on a block of cells, and which of its elements data there depend on (bits).
 struct ProductOnBlock {
   std::uint32_t product = 0, block = 0;
+  std::uint8_t elements = 0;
   bool operator==(const ProductOnBlock&) const = default;
 };
 
@@ -83,8 +84,8 @@ class EquationSource {
   virtual std::vector<std::vector<Essential>> essential() const { return {}; }
   /// The different products of factors of which models of data are made, by group; empty if they are not known.
   virtual std::vector<std::vector<ProductOnBlock>> products() const { return {}; }
-  /// What steps do to such a product: step^T matrix step is the square of its change, relative to its value. No
-  /// unknowns: its value is 0.
+  /// What steps do to such a product: step^T matrix step is the square of the change of these elements, relative to
+  /// their value. No unknowns: their value is 0.
   virtual void changes_of(ProductOnBlock, Contribution&) const {}
   /// Brings the values of unknowns, all of which may go anywhere, nearer to the solution by cheaper steps than those of
   /// a fit, if it knows any. Gives chi-square of each group from before; nothing: values are what they were.

@@ -78,3 +78,29 @@ def test_no_worse_than_one_term_and_each_antenna_has_both(tmp_path, planted, fla
             assert enough.any() and good[enough].all(), (antenna, name)
             values = np.array([term.value[quantity][:, :, antenna, 0].reshape(-1, 2) for quantity in term.value])
             assert np.isfinite(values[:, good]).all()
+
+
+@pytest.mark.parametrize("data", ["XX alone", "YY alone", "an antenna without Y"])
+@pytest.mark.parametrize("terms", [["B: diag, 1chan", "G: scalar, 1slot"], ["B: scalar, 1chan", "G: diag, 1slot"]])
+def test_numbers_of_one_feed_and_of_both_where_there_are_data_of_one(solved, terms, data):
+    """What a scalar takes from a feed of which there are no data is nothing that data would tell: all had been flagged
+    as ambiguous."""
+    rng = np.random.default_rng(4)
+    band, gain = (
+        rng.uniform(0.6, 1.4, (7, *shape, 1)) * np.exp(1j * rng.uniform(-1, 1, (7, *shape, 1)))
+        for shape in ((1, N_CHANNEL), (N_TIME, 1))
+    )
+    jones = (band * gain)[..., None] * np.eye(2)
+    pairs = list(itertools.combinations(range(7), 2))
+    flag = np.zeros((len(pairs), N_TIME, N_CHANNEL, 2, 2), bool)
+    how = {"correlations": (data[:2],)} if data.endswith("alone") else {}
+    for k, pair in enumerate(pairs):
+        if not how and 3 in pair:
+            flag[k, :, :, *(slice(None), 1) if pair[1] == 3 else (1, slice(None))] = True
+    report, found, _ = solved(terms, lambda antenna: jones[antenna], slots=N_TIME, flag=flag, noise_jy=0.1, **how)
+    assert report.converged == report.solves and report.noise_ratio == pytest.approx(0.1, rel=0.1)
+    feed = 1 if data.startswith("YY") else 0
+    for name in "BG":
+        term = found[name]
+        assert not term.flag[..., min(feed, len(term.elements) - 1)].any()
+    assert sum("normalised" in found[name].convention for name in "BG") == 1
