@@ -19,6 +19,12 @@ namespace {
 constexpr double kClose = 1e-3;
 // A prediction of the decrease that is off by more than this part is bad.
 constexpr double kGoodPrediction = 0.25;
+// Steps back into a valley are damped so that they do not go along it. With one, the whole step has to bring this part
+// of what it was made for, and each has to halve the height at which the one before it ended.
+constexpr double kDampingBack = 1e-2, kWorth = 0.25, kNearer = 0.5;
+// Valleys are followed for more than this part of the variance of a residual. Where noise hides the model, products of
+// which one factor goes to infinity promise less than that for ever.
+constexpr double kSignificant = 0.01;
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -70,10 +76,13 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
   const StepTried step{current_.objective - at_trial.objective, predicted_, rounding_error(current_), close_};
   // A model that ceases to be finite somewhere has fewer equations, which is no improvement.
   const bool complete = at_trial.equations >= current_.equations;
-  if (close_ && finite && complete) learn(at_trial, step);
+  const bool can_learn = close_ && finite && complete;
   convergence_.tried(step);
   // Sufficient decrease; below the rounding error of the sums the gradient knows better than the objective.
-  if (finite && complete && step.decrease >= 1e-4 * step.predicted - step.noise) {
+  const bool improves = finite && complete && step.decrease >= 1e-4 * std::max(0.0, step.predicted) - step.noise;
+  if (can_learn && !improves && turn_back(at_trial, step)) return;
+  if (can_learn && !turned_back_) learn(at_trial, step);
+  if (improves) {
     x_ = trial_;
     convergence_.taken(current_.objective);
     current_ = std::move(at_trial);
@@ -82,6 +91,35 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
     length_.refused();
   }
   propose();
+}
+
+// A step along a curved valley ends on its slope, higher than it began, however low the valley is there. Another one,
+// down the slope, leads back into the valley, and both together are judged as one step (the second-order correction of
+// constrained optimisation: Fletcher 1982, Math. Prog. Study 17, 61).
+bool LevenbergMarquardt::turn_back(const NormalEquations& at_trial, const StepTried& step) {
+  if (iterations_ >= options_.iterations) return false;
+  if (!(step.predicted > std::max(step.noise, kSignificant * residual_variance(current_)))) return false;
+  if (turned_back_ && -step.decrease > kNearer * height_) return false;
+  solver_.set(at_trial, free_unknowns(), {});
+  std::vector<double> back = solver_.step(std::max(kDampingBack, length_.damping()), at_trial.gradient);
+  solver_.release();
+  if (back.empty()) return false;
+  const double brings = 2 * dot(back, at_trial.gradient) - dot(back, at_trial.times(back));
+  if (!(step.decrease + brings > kWorth * step.predicted)) return false;
+  turned_back_ = true;
+  height_ = -step.decrease;
+  move_trial(Frames(matrices_, trial_), trial_, back);
+  return true;
+}
+
+// Moves no further than to bounds, and so shortens the step.
+void LevenbergMarquardt::move_trial(const Frames& frames, const std::vector<double>& from, std::vector<double>& step) {
+  std::vector<double> to = frames.move(from, step);
+  for (std::size_t k = 0; k < to.size(); ++k) {
+    const double bounded = std::clamp(from[k] + step[k], minimum_[k], maximum_[k]);
+    if (bounded != from[k] + step[k]) to[k] = bounded, step[k] = bounded - from[k];
+  }
+  trial_ = std::move(to);
 }
 
 // From a step that was tried, and from what it was expected to bring.
@@ -105,14 +143,18 @@ void LevenbergMarquardt::learn(const NormalEquations& at_trial, const StepTried&
     corrected_ = bad;
 }
 
-void LevenbergMarquardt::prepare_solver() {
+std::vector<bool> LevenbergMarquardt::free_unknowns() const {
   std::vector<bool> free(x_.size());
   for (std::size_t k = 0; k < x_.size(); ++k) free[k] = !held(k);
+  return free;
+}
+
+void LevenbergMarquardt::prepare_solver() {
   std::vector<MissingCurvature::Update> missing;
   if (corrected_) missing = missing_.updates();
   for (MissingCurvature::Update& update : missing)
     update.vector = frames_.gradient_from_local(std::move(update.vector));
-  solver_.set(current_, free, missing);
+  solver_.set(current_, free_unknowns(), missing);
 }
 
 // With as much damping as is needed for a matrix that is positive; empty if there is none.
@@ -135,6 +177,7 @@ std::vector<double> LevenbergMarquardt::damped_step() {
 }
 
 void LevenbergMarquardt::propose() {
+  turned_back_ = false;
   if (close_) frames_ = Frames(matrices_, x_);
   prepare_solver();
   step_ = damped_step();
@@ -160,11 +203,7 @@ void LevenbergMarquardt::propose() {
   const double factor = length_.factor(frames_.longest_turn(step_));
   for (double& s : step_) s *= factor;
   step_ = frames_.without_vanishing(std::move(step_));
-  trial_ = frames_.move(x_, step_);
-  for (std::size_t k = 0; k < x_.size(); ++k) {
-    const double bounded = std::clamp(x_[k] + step_[k], minimum_[k], maximum_[k]);
-    if (bounded != x_[k] + step_[k]) trial_[k] = bounded, step_[k] = bounded - x_[k];
-  }
+  move_trial(frames_, x_, step_);
   const double of_straight = factor * predicted_gauss_;
   predicted_gauss_ = predict();
   predicted_corrected_ = predicted_gauss_ - missing_.along(frames_.step_to_local(step_));

@@ -1,9 +1,9 @@
 // Levenberg-Marquardt by asking and telling: the fit says where it wants the normal equations, whoever can compute them
 // does, and the fit judges the step. So any number of fits go on side by side, whatever their equations are made from.
-// How far a step goes is StepLength's matter, when to end Convergence's. Close to the solution, where steps
-// hardly change the model any more, two things help that far from it would harm: steps of complex numbers and matrices
-// turn instead of going straight (Frames), and what the normal matrix leaves out of the curvature is learnt as soon as
-// it predicts badly (MissingCurvature).
+// How far a step goes is StepLength's matter, when to end Convergence's. Close to the solution, where steps hardly
+// change the model any more, three things help that far from it would harm: steps of complex numbers and matrices turn
+// instead of going straight (Frames), steps that end on the slope of a curved valley are led back into it, and what the
+// normal matrix leaves out of the curvature is learnt as soon as it predicts badly (MissingCurvature).
 #pragma once
 
 #include <cstdint>
@@ -63,6 +63,9 @@ class LevenbergMarquardt {
   void propose();
   std::vector<double> damped_step();
   void prepare_solver();
+  bool turn_back(const NormalEquations& at_trial, const StepTried& step);
+  void move_trial(const Frames& frames, const std::vector<double>& from, std::vector<double>& step);
+  std::vector<bool> free_unknowns() const;
   void learn(const NormalEquations& at_trial, const StepTried& step);
   bool step_converged();
   bool stationary();
@@ -79,8 +82,9 @@ class LevenbergMarquardt {
   Convergence convergence_;
   double predicted_ = 0;                                  // decrease of the objective, by what the step was made from
   double predicted_gauss_ = 0, predicted_corrected_ = 0;  // ... without and with the missing curvature
+  double height_ = 0;                                     // of the objective at the trial above that at x_
   int iterations_ = 0;
-  bool started_ = false, close_ = false, corrected_ = false;
+  bool started_ = false, close_ = false, corrected_ = false, turned_back_ = false;
   FitStatus status_ = FitStatus::running;
 };
 
