@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import j0
+from scipy.special import j0, j1
 
 import rimetree as rt
 from rimetree.sky import WRITERS, SkyModel, SkyModelError, Source, read, write
@@ -78,6 +78,63 @@ def test_visibilities_are_those_of_the_brightness(kinds, precision, tolerance):
     assert np.abs(got - expected).max() < tolerance * flux
     with_zeros = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, **dict.fromkeys(PROFILES, 0 * axes))
     np.testing.assert_array_equal(with_zeros, rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes))
+
+
+#: Diameters from much less than a fringe to hundreds of them, in no order: near and far parts of Bessel functions meet
+#: in one vector.
+DIAMETERS = np.random.default_rng(2).permutation(np.logspace(-6, 0, 40))
+
+
+def disks(sizes: np.ndarray):
+    """lmn, stokes, axes and uvw_m of disks of these diameters in the phase centre; 2 J_1(x)/x [row, channel, disk]."""
+    lmn = np.tile([0.0, 0, 1], (len(sizes), 1))
+    stokes = np.outer(1 + np.arange(len(sizes)) % 3, [1.0, 0, 0, 0])
+    axes = np.column_stack([sizes, sizes, np.zeros(len(sizes))])
+    uvw_m = np.column_stack([np.linspace(20, 90, 11), np.zeros((11, 2))])
+    x = np.pi * sizes * (uvw_m[:, :1] * FREQUENCY_HZ / C_M_S)[..., None]
+    return lmn, stokes, axes, uvw_m, 2 * j1(x) / x
+
+
+@pytest.mark.parametrize("sizes", [DIAMETERS, DIAMETERS[DIAMETERS < 1e-3], DIAMETERS[DIAMETERS > 0.1]], ids=len)
+def test_disks_from_unresolved_to_hundreds_of_fringes(sizes):
+    lmn, stokes, axes, uvw_m, tapers = disks(sizes)
+    got = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, uniform_disk=axes)
+    np.testing.assert_allclose(got[..., 0, 0], tapers @ stokes[:, 0], rtol=0, atol=2e-14 * stokes.sum())
+
+
+def test_disks_whose_diameter_is_no_number_have_no_visibility():
+    lmn, stokes, axes, uvw_m, _ = disks(DIAMETERS)
+    axes[3] = np.nan
+    shapes = np.column_stack([axes, np.full(len(axes), PROFILES.index("uniform_disk"))])
+    ns = rt.NodeScope()
+    ns.V << rt.PSV(rt.Constant(lmn), rt.Stokes(rt.Constant(stokes)), rt.Constant(uvw_m[0]), rt.Constant(shapes))
+    assert np.isnan(rt.Forest(ns).evaluate(ns.V, rt.Cells(freq_hz=FREQUENCY_HZ, time_s=[0.0]))[0, 0]).all()
+
+
+def test_derivatives_by_diameters_of_disks():
+    lmn, stokes, axes, uvw_m, _ = disks(DIAMETERS[:16])
+    ns = rt.NodeScope()
+    for k, diameter in enumerate(axes[:, 0]):
+        ns.d(k) << rt.Parm(diameter, solvable=True)
+        ns.shape(k) << rt.Composer(ns.d(k), ns.d(k), 0.0, float(PROFILES.index("uniform_disk")))
+    shapes = rt.Composer(*(ns.shape(k) for k in range(len(axes))), dims=[len(axes), 4])
+    brightness = rt.Stokes(rt.Constant(stokes))
+    terms = []
+    for i, uvw in enumerate(uvw_m):
+        ns.V(i) << rt.PSV(rt.Constant(lmn), brightness, rt.Constant(uvw), shapes)
+        terms.append(rt.Condeq(rt.Constant(0.3 * np.eye(2)), ns.V(i)))
+    ns.chi << rt.ChiSquare(*terms)
+    forest, cells = rt.Forest(ns), rt.Cells(freq_hz=FREQUENCY_HZ, time_s=[0.0])
+    at = forest.parameter_vector()
+    _, gradient = forest.value_and_gradient(ns.chi, cells)
+    for k, diameter in enumerate(at):
+        step = 1e-5 * min(diameter, 1e-2)
+        ends = [
+            forest.value_and_gradient(ns.chi, cells, at + sign * step * (np.arange(len(at)) == k))[0]
+            for sign in (1, -1)
+        ]
+        slope = (ends[0] - ends[1]) / (2 * step)
+        assert gradient[k] == pytest.approx(slope, rel=1e-5, abs=1e-7 * np.abs(gradient).max()), k
 
 
 @pytest.mark.parametrize("profile", PROFILES)
