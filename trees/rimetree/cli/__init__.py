@@ -9,6 +9,7 @@ import sys
 import click
 
 from .errors import Interrupted, guarded
+from .options.other_names import say_ours
 
 # Command: (module of `commands`, line for --help). Modules are imported when their command is used.
 _COMMANDS = {
@@ -74,6 +75,8 @@ class _LazyGroup(click.Group):
 
 def _told(problem: click.ClickException) -> int:
     """Says what is wrong; the exit status."""
+    if isinstance(problem, click.NoSuchOption):
+        say_ours(problem)
     problem.show()
     return problem.exit_code
 
