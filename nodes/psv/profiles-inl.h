@@ -107,15 +107,14 @@ HWY_INLINE V each_number(V x, const F& f) {
 /// neither branches nor calls; others are written here once more.
 template <class P, class V>
 HWY_INLINE V taper_on_vector(P, V x) {
-  return each_number(x, [](double number) HWY_ATTR { return P::taper(number); });
+  if constexpr (P::kIsExponential)
+    return exp_of(hn::Neg(x));
+  else
+    return each_number(x, [](double number) HWY_ATTR { return P::taper(number); });
 }
 template <class P, class V>
 HWY_INLINE V fall_on_vector(P, V x) {
   return each_number(x, [](double number) HWY_ATTR { return P::fall(number); });
-}
-template <class V>
-HWY_INLINE V taper_on_vector(profiles::Gaussian, V x) {
-  return exp_of(hn::Neg(x));
 }
 template <class V>
 HWY_INLINE V taper_on_vector(profiles::UniformDisk, V x) {
