@@ -5,7 +5,8 @@
 // The phase between the feeds on a weakly polarised sky (for full matrices: a unitary matrix) is a direction that data
 // hardly determine, along a valley that is curved in real and imaginary parts, in which noise decides more than the
 // model. So, once steps hardly change the model any more, unknowns that are complex numbers or matrices turn instead of
-// going straight (Frames), and where the normal matrix predicts badly what it leaves out of the curvature is learnt
+// going straight (Frames). Valleys of products, as of gains, a bandpass and leakages, are curved in these coordinates,
+// too: steps turn back into them. Where the normal matrix predicts badly, what it leaves out of the curvature is learnt
 // from the gradients (MissingCurvature).
 #include "runtime/fit/levenberg_marquardt.h"
 
