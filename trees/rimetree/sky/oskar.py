@@ -34,6 +34,10 @@ from .source import PROFILES, Source
 
 _BARE = ("rad", "decd", "i", "q", "u", "v", "freq", "index", "rm", "major", "minor", "pa")
 
+#: Values that only blanks separate, as in most files.
+_PLAIN = re.compile(r"[^,\[\]()'\"]*")
+_TOKEN = re.compile(r"\s*((?:\[[^\]]*\]|\([^)]*\)|'[^']*'|\"[^\"]*\"|[^\s,\[\]()'\"]+)*)(\s*,|\s+|$)")
+
 # Beginnings of column names (lower case) and what they stand for; the first that fits counts.
 _NAMES = (
     (r"rad.*|ra_deg.*", "rad"), (r"decd.*|dec_deg.*", "decd"), (r"ra.*", "ra"), (r"de.*", "dec"),
@@ -78,11 +82,12 @@ def read_oskar(reading: Reading, text: str) -> SkyModel:
 
 def _values(content: str, number: int) -> list[Cell]:
     """Values separated by a comma or blanks, brackets and quotes keeping theirs together; empty ones between commas."""
-    token = re.compile(r"\s*((?:\[[^\]]*\]|\([^)]*\)|'[^']*'|\"[^\"]*\"|[^\s,\[\]()'\"]+)*)(\s*,|\s+|$)")
+    if _PLAIN.fullmatch(content):
+        return [Cell(match[0], number, match.start() + 1) for match in re.finditer(r"\S+", content)]
     cells, position = [], 0
     content = content.rstrip()
     while position < len(content):
-        match = token.match(content, position)
+        match = _TOKEN.match(content, position)
         if match is None or match.end() == position:
             cells.append(Cell(content[position:], number, position + 1))
             break

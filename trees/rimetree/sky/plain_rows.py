@@ -16,7 +16,7 @@ from .columns import Column
 from .errors import SkyModelError
 from .logarithms import natural
 from .reading import truth
-from .source import PROFILES, Source
+from .source import PROFILES, Source, without_last_zeros
 
 _BLANKS = r"[ \t]*"
 _WORD = r"[^\s,'\"\[\]#]*"
@@ -138,9 +138,7 @@ class PlainRows:
     def _spectrum_of(self, index: str | None, ref_freq_hz: float, is_logarithmic: bool) -> tuple[float, ...] | None:
         """Coefficients; None if they have no reference frequency, or something is wrong with the scale."""
         numbers = (index or self._default["spectralindex"]).strip("[] \t")
-        coefficients = (*map(float, numbers.split(",")),) if numbers else ()
-        while coefficients and coefficients[-1] == 0:
-            coefficients = coefficients[:-1]
+        coefficients = without_last_zeros((*map(float, numbers.split(",")),) if numbers else ())
         if is_logarithmic is None or (coefficients and ref_freq_hz <= 0):
             return None
         return natural(coefficients) if is_logarithmic and len(coefficients) > 1 else coefficients

@@ -76,6 +76,8 @@ class Reading:
             parts = [part for part in re.split(r"\s*,\s*|\s+", inside)] if inside else []
         else:
             parts = [text]
+        if len(parts) == 1 and parts[0] is text:
+            return [self.number(cell, what)]
         return [self.number(Cell(part, cell.line, cell.column), what) for part in parts]
 
     def angle(self, cell: Cell, what: str, *, bare: str | None = None, colon: str | None = "hours") -> float:

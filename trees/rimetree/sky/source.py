@@ -116,9 +116,7 @@ class Source:
         coefficients = [
             _finite(c, "spectrum: coefficient", self.name, "" if self.logarithmic else "Jy") for c in self.spectrum
         ]
-        while coefficients and coefficients[-1] == 0.0:
-            coefficients.pop()
-        put("spectrum", tuple(coefficients))
+        put("spectrum", without_last_zeros(tuple(coefficients)))
         self._check_reference()
         if not isinstance(self.shapelets, Shapelets | None):
             raise SkyModelError(f"source {self.name!r}: shapelets must be Shapelets or None, not {self.shapelets!r}")
@@ -215,6 +213,13 @@ class Source:
         if same and self.shapelets is not None:
             same = self.shapelets.isclose(other.shapelets, rtol)
         return same and self.shape_in_plane == other.shape_in_plane
+
+
+def without_last_zeros(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    """Coefficients but for those at the end that are 0."""
+    while coefficients and coefficients[-1] == 0:
+        coefficients = coefficients[:-1]
+    return coefficients
 
 
 def _is_plain(source: Source) -> bool:

@@ -17,7 +17,7 @@ import re
 from .model import SkyModel
 from .polarisation import polarised
 from .reading import Cell, Reading, numbered_lines, without_comment
-from .source import PROFILES, Source
+from .source import PROFILES, Source, without_last_zeros
 
 # Tigger's own, where there is no header.
 DEFAULT_FORMAT = "name ra_h ra_m ra_s dec_d dec_m dec_s i q u v spi rm emaj_s emin_s pa_d freq0 tags..."
@@ -97,7 +97,7 @@ def _source(reading: Reading, name: str, cells: dict[str, Cell], here: Cell) -> 
             raise reading.error("q, u and pol_frac exclude each other", cells["pol_frac"])
         stokes = polarised(stokes, *_polarisation(reading, cells))
     names = ("spi", *(f"spi{n}" for n in range(2, 10)))
-    spectrum = tuple(reading.number(cells[n], n) if n in cells else 0.0 for n in names)
+    spectrum = without_last_zeros(tuple(reading.number(cells[n], n) if n in cells else 0.0 for n in names))
     dec_rad = _dec(reading, cells, here)
     if abs(dec_rad) > math.pi / 2:
         raise reading.error(f"declination {math.degrees(dec_rad):.6g} deg is outside [-90, 90] deg", here)
