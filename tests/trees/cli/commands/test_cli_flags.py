@@ -196,7 +196,10 @@ def test_a_window_without_solutions_is_named_and_the_rest_goes_on(command, small
     sigma = {q: np.concatenate([v, v]) for q, v in term.sigma.items()}
     file = solved(TermSolutions(**{**term.__dict__, **both, "value": value, "sigma": sigma}))
     done = command("apply", path, "--solutions", file)
-    assert "nothing can be used for field 1, window 0: all its data are flagged" in done.stderr
+    said = "warning: nothing can be used for field 1, window 0: all its data "
+    assert said + "are flagged now, solution flagged" in done.stderr
+    # It had been said in the same words of what is flagged already.
+    assert said + "were flagged before" in command("apply", path, "--solutions", file).stderr
     (first,) = rt.ms.tiles(path, [], field_id=0, time_slots=99)
     (second,) = rt.ms.tiles(path, [], field_id=1, time_slots=99)
     assert not first["flag"][first["row"] >= 0].any() and second["flag"][second["row"] >= 0].all()

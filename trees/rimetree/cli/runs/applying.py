@@ -164,11 +164,13 @@ def _subtracted(model, group):
 
 def _refuse_useless(ms, groups, sets, counts) -> None:
     """Raises where no data would be left; says so of single windows."""
-    useless = [group for group, count in zip(groups, counts, strict=True) if count.nothing_left]
+    useless = [(group, count) for group, count in zip(groups, counts, strict=True) if count.nothing_left]
     if len(useless) < len(groups):
-        for group in useless:
+        for group, count in useless:
             where = f"field {group.field_id}, window {group.data_desc_ids[0]}"
-            log(f"warning: nothing can be used for {where}: all its data are flagged")
+            reasons = "; ".join(reason for reason, number in count.new_of_antenna.items() if number.any())
+            why = f"all its data are flagged now, {reasons}" if reasons else "all its data were flagged before"
+            log(f"warning: nothing can be used for {where}: {why}")
         return
     known = list(dict.fromkeys(name for solutions in sets for term in solutions.terms for name in term.antennas))
     if not set(known) & {group.antenna_names[a] for group in groups for a in group.antennas}:
