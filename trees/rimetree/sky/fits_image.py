@@ -213,12 +213,11 @@ def _pixels(planes: NDArray[np.float64], image: _Planes) -> tuple:
 
 def _rounding(largest: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which pixels are no more than rounding of the others, of the largest magnitude that each has."""
-    order = np.argsort(largest, axis=None)
-    ascending = largest.ravel()[order]
-    little = (np.cumsum(ascending) <= _FAINT_TOGETHER * ascending.sum()) & (ascending < _FAINT * ascending[-1])
-    faint = np.zeros(largest.size, bool)
-    faint[order] = little & (ascending > 0)
-    return faint.reshape(largest.shape)
+    found = np.zeros(largest.shape, bool)
+    faint = np.flatnonzero((largest > 0) & (largest < _FAINT * largest.max(initial=0.0)))
+    faint = faint[np.argsort(largest.flat[faint])]
+    found.flat[faint[np.cumsum(largest.flat[faint]) <= _FAINT_TOGETHER * largest.sum()]] = True
+    return found
 
 
 def _left_out(largest: NDArray[np.float64], faint: NDArray[np.bool_], file: str) -> tuple[Skipped, ...]:
