@@ -246,6 +246,33 @@ def test_steps_as_a_cd_matrix(tmp_path, files):
     assert rt.BeamPattern.read(files) == expected
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_frequencies_that_are_not_regular(tmp_path, descending):
+    """CRVAL and CDELT say nothing of them then; they had been refused."""
+    from astropy.io import fits
+
+    cube_hz = np.array([1.1e9, 1.2e9, 1.27e9, 1.5e9, 1.52e9])[:: -1 if descending else 1]
+    table = some_pattern(cube_hz, GRID, GRID)
+    files = write_cubes(tmp_path, table, CUBE_HZ, GRID, GRID)
+    for file in tmp_path.glob("beam_*.fits"):
+        with fits.open(file, mode="update") as units:
+            units[0].header.update({f"GFREQ{k + 1}": place for k, place in enumerate(cube_hz)})
+    pattern = rt.BeamPattern.read(files)
+    assert pattern.reaches(1.1e9, 1.52e9) and not pattern.reaches(1.0e9, 1.2e9) and not pattern.reaches(1.2e9, 1.53e9)
+    ns = rt.NodeScope()
+    seen = rt.sky_nodes(ns, SKY.seen_through(pattern), CENTRE)
+    frequency_hz = np.array([1.0e9, 1.1e9, 1.25e9, 1.31e9, 1.52e9, 1.6e9])
+    found = rt.Forest(ns).evaluate(seen.brightness, rt.Cells(freq_hz=frequency_hz))[:, :, :, 0]
+    l, m, _ = direction_cosines(SKY.radec_rad, CENTRE)  # noqa: E741
+    order = slice(None, None, -1 if descending else 1)
+    inside = np.clip(frequency_hz, 1.1e9, 1.52e9)
+    E = between(table[order], cube_hz[order], GRID, GRID, inside, m, l)  # [source, channel, 2, 2]
+    i, q, u, v = SKY.stokes_jy.T
+    brightness = np.moveaxis(np.array([[i + q, u + 1j * v], [u - 1j * v, i - q]]), 2, 0)[:, None]
+    expected = E @ brightness @ np.conj(np.swapaxes(E, -1, -2))
+    np.testing.assert_allclose(found, np.moveaxis(expected, 1, -1), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     "key, value, text",
     [
@@ -254,7 +281,8 @@ def test_steps_as_a_cd_matrix(tmp_path, files):
         ("CUNIT1", "arcmin", "axis X is in arcmin, expected deg, rad"),
         ("CUNIT3", "m/s", "axis FREQ is in m/s, expected hz"),
         ("CDELT2", 0.0, "CDELT is 0"),
-        ("GFREQ1", 1.2e9, "the places along FREQ are not regular"),
+        ("GX1", 1.2e9, "the places along X are not regular"),
+        ("GFREQ1", 1.2e9, "GFREQ1, ... must be a number for each of 5 planes, which ascend or descend"),
     ],
 )
 def test_headers_that_are_not_understood(tmp_path, files, key, value, text):

@@ -3,7 +3,8 @@
 There is a real and an imaginary part of each element of the Jones matrix, in files of names such as
 "beam_$(corr)_$(reim).fits": (corr) stands for xx, xy, yx and yy, or rr, rl, lr and ll, (CORR) for the same in capitals,
 and (reim), or (REIM), for re and im. Axes are X (or L) and Y (or M) in degrees or radians from the middle of the beam,
-and FREQ. "-X" and "-Y" run the other way.
+and FREQ. "-X" and "-Y" run the other way. Frequencies that are not regular are in GFREQ1, GFREQ2, ..., which count
+instead of CRVAL3 and CDELT3 then.
 
 Source: Perkins et al. 2015, Astronomy and Computing 12, 73 (Montblanc), and the documentation of codex-africanus
 (africanus.util.beams); Pence et al. 2010, A&A 524, A42 (FITS).
@@ -38,15 +39,27 @@ _BEYOND = 1e6
 
 @dataclass(frozen=True)
 class Axis:
-    """`count` places from `first` on, `step` apart (rad or Hz)."""
+    """`count` places from `first` on, `step` apart (rad or Hz); or on average, where all of them are listed in
+    `places`, which ascend or descend."""
 
     first: float
     step: float
     count: int
+    places: tuple[float, ...] = ()
 
     def steps(self, x) -> NodeDef:
-        """How many steps a node is from the first place."""
-        return (x - self.first) / self.step
+        """How many steps a node is from the first place; of listed places, at most those to the last."""
+        if not self.places:
+            return (x - self.first) / self.step
+        # Between each place and the next it goes from 0 to 1, and is that much before and behind.
+        along = (x - rt.Constant(self.places[:-1])) / np.diff(self.places)
+        return rt.MatrixMultiply(np.full((1, self.count - 1), 0.5), rt.Abs(along) - rt.Abs(along - 1) + 1)[0]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest place."""
+        last = self.places[-1] if self.places else self.first + (self.count - 1) * self.step
+        return min(self.first, last), max(self.first, last)
 
 
 @dataclass(frozen=True)
@@ -163,9 +176,8 @@ class BeamPattern:
 
     def reaches(self, low_hz: float, high_hz: float) -> bool:
         """Whether it was given at frequencies around these."""
-        axis = self.frequency
-        ends = sorted((axis.first, axis.first + (axis.count - 1) * axis.step))
-        return ends[0] <= low_hz and high_hz <= ends[1]
+        lowest, highest = self.frequency.ends
+        return lowest <= low_hz and high_hz <= highest
 
     def __str__(self) -> str:
         """As a report says it, with the beginning of the fingerprint."""
@@ -223,13 +235,24 @@ def _read(file: str) -> tuple[tuple[Axis, Axis, Axis], NDArray[np.float64]]:
     return (found["frequency"], found["m"], found["l"]), np.nan_to_num(values)
 
 
+def _listed(places: list[float], file: str) -> Axis:
+    steps = np.diff(places)
+    if not (np.isfinite(places).all() and ((steps > 0).all() or (steps < 0).all())):
+        raise Error(f"{file}: GFREQ1, ... must be a number for each of {len(places)} planes, which ascend or descend")
+    step = (places[-1] - places[0]) / max(len(places) - 1, 1)
+    return Axis(places[0], step, len(places), tuple(places))
+
+
 def _axis(header, number: int, kind: str, file: str) -> Axis:
     unit, units = str(header.get(f"CUNIT{number}", "")).strip().lower(), HERTZ if kind == "FREQ" else _TO_RADIANS
     if unit not in units:
         raise Error(f"{file}: axis {kind} is in {unit or 'no unit'}, expected {', '.join(filter(None, units))}")
     count = header[f"NAXIS{number}"]
-    if any(f"G{kind}{place}" in header for place in range(1, count + 1)):
-        raise Error(f"{file}: the places along {kind} are not regular (G{kind}1, ...), which is not supported")
+    keys = [f"G{kind}{place}" for place in range(1, count + 1)]
+    if any(key in header for key in keys):
+        if kind != "FREQ":
+            raise Error(f"{file}: the places along {kind} are not regular (G{kind}1, ...), which is not supported")
+        return _listed([header.get(key, math.nan) * units[unit] for key in keys], file)
     value, step, first = regular_axis(header, number)
     if not (math.isfinite(value) and math.isfinite(first) and math.isfinite(step) and step != 0):
         raise Error(f"{file}: CRVAL, CDELT or CRPIX of axis {kind} is no number, or CDELT is 0")
