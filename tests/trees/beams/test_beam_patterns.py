@@ -266,10 +266,10 @@ def test_frequencies_that_are_not_regular(tmp_path, descending):
     l, m, _ = direction_cosines(SKY.radec_rad, CENTRE)  # noqa: E741
     order = slice(None, None, -1 if descending else 1)
     inside = np.clip(frequency_hz, 1.1e9, 1.52e9)
-    E = between(table[order], cube_hz[order], GRID, GRID, inside, m, l)  # [source, channel, 2, 2]
+    seen_by = between(table[order], cube_hz[order], GRID, GRID, inside, m, l)  # [source, channel, 2, 2]
     i, q, u, v = SKY.stokes_jy.T
     brightness = np.moveaxis(np.array([[i + q, u + 1j * v], [u - 1j * v, i - q]]), 2, 0)[:, None]
-    expected = E @ brightness @ np.conj(np.swapaxes(E, -1, -2))
+    expected = seen_by @ brightness @ np.conj(np.swapaxes(seen_by, -1, -2))
     np.testing.assert_allclose(found, np.moveaxis(expected, 1, -1), rtol=0, atol=1e-12)
 
 
