@@ -273,7 +273,7 @@ def _line(x: Float64Array, y: Float64Array, good: NDArray[np.bool_], at: Float64
         return np.zeros((len(at), *y.shape[1:])), False
     x, values = x[good], np.unwrap(y[good], axis=0) if unwrap else y[good]
     place = np.interp(at, x, np.arange(len(x)))
-    left = np.minimum(place.astype(int), max(len(x) - 2, 0))
+    left = place.astype(int)
     right = np.minimum(left + 1, len(x) - 1)
     share = (place - left).reshape(-1, *[1] * (y.ndim - 1))
     # At a solution another one does not count, which may be no number.
@@ -285,7 +285,7 @@ def _delays(x: Float64Array, rate: Float64Array, good: NDArray[np.bool_], at: Fl
     straight line, so that both together have these rates where they are found. They are right for a delay that changes
     as a parabola."""
     if not good.any():
-        return np.zeros(len(at)), False
+        return np.zeros((len(at), *rate.shape[1:])), False
     x, rate, since = x[good], rate[good], x[good][0]
     x, at = x - since, at - since
     every = np.ones(len(x), dtype=bool)
