@@ -1,9 +1,12 @@
 """Between solutions phases go on as the antenna's do, however they are divided among phases, delays and rates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rimetree.calibration import Solutions, TermSolutions
+from rimetree.calibration.solutions.continued_phases import continued_phases
 
 TIME_S = 5e9 + np.array([60.0, 300.0, 540.0, 780.0])
 MIDDLE_HZ, WIDTH_HZ = 5e9, 16e6
@@ -102,3 +105,50 @@ def test_beside_delays_of_the_other_feed_alone():
     both, alone = (Solutions(terms)._continued.get("G") for terms in ((delay, gain), (gain,)))
     assert alone is None
     np.testing.assert_array_equal(both[..., 0], np.unwrap(gain.value["phase"], axis=0)[..., 0])
+
+
+def random_terms(directions, of_delays=None):
+    """Delays and phases of some directions, or delays of others."""
+    rng = np.random.default_rng(4)
+
+    def one(name, kind, quantity, scale, own):
+        value = scale * rng.normal(size=(4, 1, 3, len(own), 2))
+        return TermSolutions(
+            name, kind, ("0", "1"), TIME_S, np.full(4, 120.0), np.array([MIDDLE_HZ]), np.array([WIDTH_HZ]), ANTENNAS,
+            own, {quantity: value}, {quantity: np.zeros(value.shape)}, np.zeros(value.shape, bool),
+        )  # fmt: skip
+
+    of_delays = directions if of_delays is None else of_delays
+    return one("K", "delay", "clock", 1e-9, of_delays), one("G", "phase", "phase", 1.0, directions)
+
+
+def of_direction(terms, d):
+    return [
+        replace(
+            one, directions=("",), value={q: table[:, :, :, [d]] for q, table in one.value.items()},
+            sigma={q: table[:, :, :, [d]] for q, table in one.sigma.items()}, flag=one.flag[:, :, :, [d]],
+        )
+        for one in terms
+    ]  # fmt: skip
+
+
+def test_phases_go_on_beside_delays_of_their_own_direction():
+    terms = random_terms(("north", "south"))
+    found = continued_phases(terms)["G"]
+    for d in range(2):
+        np.testing.assert_array_equal(found[:, :, :, [d]], continued_phases(of_direction(terms, d))["G"])
+    assert not np.array_equal(found[:, :, :, 0], found[:, :, :, 1])
+
+
+def test_phases_of_the_whole_sky_do_not_go_on_beside_delays_of_directions():
+    assert continued_phases(random_terms(("",), of_delays=("north", "south"))) == {}
+
+
+def test_delays_that_are_flagged_do_not_count():
+    delays, phases = random_terms(("",))
+    delays.flag[1, 0, 2] = delays.flag[3, 0, 1] = True
+    values = []
+    for flagged_s in (0.0, 1e-3):
+        delays.value["clock"][delays.flag] = flagged_s
+        values.append(continued_phases([delays, phases])["G"])
+    np.testing.assert_array_equal(*values)

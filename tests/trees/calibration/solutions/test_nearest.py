@@ -49,3 +49,14 @@ def test_many_channels_take_little_memory(spread):
     assert tracemalloc.get_traced_memory()[1] < 64e6
     tracemalloc.stop()
     np.testing.assert_array_equal(found, np.arange(len(found)))
+
+
+@pytest.mark.parametrize("centre", [[10.0, 20.0], [20.0, 10.0]])
+def test_halfway_the_first_counts(centre):
+    assert nearest(np.array(centre), np.full(2, 2.0), np.array([15.0])) == [0]
+
+
+@pytest.mark.parametrize(("centre", "at"), [([0.0, 10.0], -1.0), ([0.0, -10.0], 1.0)])
+def test_a_wide_interval_behind_a_narrow_one(centre, at):
+    """Only one of its edges is where the order of centres has it."""
+    assert nearest(np.array(centre), np.array([0.1, 30.0]), np.array([at])) == [1]
