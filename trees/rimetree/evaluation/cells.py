@@ -113,11 +113,19 @@ def _axis(name: str, centre, name_of_width: str = "", width=None, unit: str = ""
 
 
 def spacings_of(centres: np.ndarray) -> np.ndarray:
-    """[n] the distance of each from its neighbours, wherever in the list these are; 0 for a single one."""
+    """[n] the distance of each from its neighbours, wherever in the list these are; 0 for a single one. Distances that
+    are the same but for the rounding of centres are the same: unequal widths of channels take PSV longer."""
+    n = len(centres)
+    if n < 2:
+        return np.zeros(n)
     order = np.argsort(centres, kind="stable")
-    spacings = np.zeros(len(centres))
-    if len(centres) > 1:
-        spacings[order] = np.gradient(centres[order])
+    ascending = centres[order]
+    found = np.gradient(ascending)
+    # Each distance is of two centres, each good to half a unit in its last place.
+    if np.ptp(found) <= 2 * np.spacing(np.abs(centres).max()):
+        found[:] = (ascending[-1] - ascending[0]) / (n - 1)
+    spacings = np.empty(n)
+    spacings[order] = found
     return spacings
 
 
