@@ -150,13 +150,13 @@ def test_sums_of_one_equation_over_different_widths(first, second):
 @pytest.mark.parametrize("distance_m", [1.0, 30.0, 1000.0])
 @pytest.mark.parametrize("rates", [False, True])
 def test_widths_and_frequencies_that_are_rounded(rates, distance_m):
-    """Widths are differences of rounded frequencies: those of all channels are the same but for the last bits."""
+    """Widths that somebody made as differences of rounded frequencies: the same but for the last bits."""
     freq_hz = np.linspace(1e9, 1.2e9, 64)
     ns = rt.NodeScope()
     uvw = UVW[0] * distance_m if rates else UVW[0][0] * distance_m
     ns.V << rt.PSV(rt.Constant(LMN), rt.Constant(STOKES[:, 0]), rt.Constant(uvw, cells_rank=1))
     forest = rt.Forest(ns)
-    on = rt.Cells(10.0 * np.arange(N_TIME), freq_hz)
+    on = rt.Cells(10.0 * np.arange(N_TIME), freq_hz, freq_width_hz=np.gradient(freq_hz))
     assert len(set(on.freq_width_hz)) > 1, "widths that do not differ"
     forest.results(["V"], on, verify=40)
     assert forest.verification().passed and forest.verification().count == 40
