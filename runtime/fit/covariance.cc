@@ -91,7 +91,10 @@ Eigen::MatrixXd orthonormal(const std::vector<std::vector<double>>& steps, const
     for (Eigen::Index k = 0; k < scale.size(); ++k)
       if (scale[k] > 0) columns(k, static_cast<Eigen::Index>(j)) = steps[j][static_cast<std::size_t>(k)] / scale[k];
   if (columns.cols() == 0) return columns;
-  const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> factors(columns);
+  for (Eigen::Index j = 0; j < columns.cols(); ++j)
+    if (const double size = columns.col(j).norm(); size > 0) columns.col(j) /= size;
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> factors(columns);
+  factors.setThreshold(kNullPart);  // what rounding leaves of steps that others make up is none
   return factors.householderQ() * Eigen::MatrixXd::Identity(scale.size(), factors.rank());
 }
 

@@ -155,5 +155,19 @@ TEST(BlockFactor, WhateverIsKnownOfTheNullSpaceItIsTheSame) {
   }
 }
 
+TEST(BlockFactor, KnownStepsThatAreOneButForRoundingCountOnce) {
+  const Case one = random_case(5, 4, 3, Sees::differences);
+  const std::vector<bool> held(one.dense.n, false);
+  const std::vector<double> all(one.dense.n, 1.0);
+  std::vector<double> rounded(one.dense.n);
+  for (std::size_t k = 0; k < rounded.size(); ++k) rounded[k] = 1 + 1e-14 * static_cast<double>(k % 3);
+  for (const NormalEquations* equations : {&one.dense, &one.sparse}) {
+    EXPECT_EQ(null_space(*equations, held, {all, rounded}).size(), 6u);
+    CovarianceRequest request;
+    request.open = {all, rounded};
+    EXPECT_EQ(covariance(*equations, held, request).rank, one.dense.n - 6);
+  }
+}
+
 }  // namespace
 }  // namespace rimetree::fit
