@@ -151,3 +151,25 @@ def test_what_is_no_number_stays_at_its_time(name, n_source, monkeypatch):
         assert np.isnan(one.value[0, 0, 2]).all()
         others = [0, 1, 3, 4]
         np.testing.assert_array_equal(one.value[:, :, others], other.value[:, :, others])
+
+
+def test_gradients_of_baselines_beside_a_brightness_that_varies():
+    """Of unknowns in u, v, w, which no kernel gives."""
+
+    def forest(time=None):
+        ns = rt.NodeScope()
+        flux_jy = SKY["flux_jy"][:8]
+        ns.B << (rt.Constant(flux_jy, cells_rank=1) if time is None else rt.Constant(flux_jy[:, time]))
+        ns.scale << rt.Parm(1.0, solvable=True)
+        for p, q in BASELINES:
+            uvw = ns.scale * rt.Constant(UVW_M[p, 0, :, 0] - UVW_M[q, 0, :, 0])
+            ns.V(p, q) << rt.PSV(rt.Constant(SKY["lmn"][:8, :, 0]), ns.B, uvw)
+            ns.c(p, q) << rt.Condeq(rt.Constant(np.full((2, 2), 3 + 1j)), ns.V(p, q))
+        ns.chi2 << rt.ChiSquare(*(ns.c(p, q) for p, q in BASELINES))
+        return rt.Forest(ns)
+
+    value, gradient = forest().value_and_gradient("chi2", cells())
+    singles = [forest(t).value_and_gradient("chi2", cells(t)) for t in range(N_TIME)]
+    assert value == pytest.approx(sum(one for one, _ in singles), rel=1e-12)
+    assert np.abs(gradient).max() > 1e-3 * value
+    np.testing.assert_allclose(gradient, sum(own for _, own in singles), rtol=1e-9)
