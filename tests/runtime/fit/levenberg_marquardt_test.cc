@@ -91,6 +91,39 @@ TEST(LevenbergMarquardt, KeepsToItsBounds) {
   EXPECT_FALSE(fit.held(1));
 }
 
+/// A valley along y = f(x) with walls so many times as steep as its floor, minimum at x = 1; and a residual that stays.
+Problem valley(double steepness, double (*f)(double), double (*slope)(double), double stays = 0) {
+  return [=](const Vector& x, Vector& r, std::vector<Vector>& j) {
+    r = {steepness * (x[1] - f(x[0])), 1 - x[0], stays};
+    j = {{-steepness * slope(x[0]), steepness}, {-1, 0}, {0, 0}};
+  };
+}
+double square(double x) { return x * x; }
+double twice(double x) { return 2 * x; }
+
+TEST(LevenbergMarquardt, FollowsValleysOfAnyCurve) {
+  const auto steps = [](const Problem& problem) {
+    const auto fit = run(problem, {-1.2, 1}, {.iterations = 500}, {}, {}, 1e8);
+    EXPECT_EQ(fit.status(), FitStatus::converged);
+    EXPECT_NEAR(fit.solution()[0], 1, 1e-3);
+    return fit.iterations();
+  };
+  // Without turning back 159, 88 and 25.
+  EXPECT_LE(steps(valley(100, square, twice)), 70);
+  EXPECT_LE(steps(valley(
+                100, [](double x) { return std::sin(3 * x); }, [](double x) { return 3 * std::cos(3 * x); })),
+            60);
+  EXPECT_LE(steps(valley(
+                100, [](double x) { return x * x * x; }, [](double x) { return 3 * x * x; })),
+            12);
+}
+
+TEST(LevenbergMarquardt, WhereNoiseHidesAValleyItIsNotFollowed) {
+  const auto fit = run(valley(10, square, twice, 100), {-1.2, 1}, {.iterations = 200}, {}, {}, 1e8);
+  EXPECT_EQ(fit.status(), FitStatus::converged);
+  EXPECT_GT(fit.iterations(), 20);  // 11 if it was
+}
+
 TEST(LevenbergMarquardt, TurnsBackWithinTheIterationsAllowed) {
   for (const int iterations : {1, 2, 3, 4}) {
     LevenbergMarquardt fit({.iterations = iterations}, {-1.2, 1}, {-kInf, -kInf}, {kInf, kInf});
