@@ -360,8 +360,10 @@ class Session:
             times, frequencies = chunk.times[name], self.plan.frequencies[name]
             edges = {"time_edges_s": times.edges, "freq_edges_hz": frequencies.edges[[0, -1]]}
             forest.set_state(node.name, **edges, value=times.centre.reshape(-1, 1, 1, 1))
+        held = self.tree.held_turns()
         for one in self.tree.parameters:
-            known = self._given.value(one, chunk.times[one.term], self.plan.frequencies[one.term], reference)
+            axes = chunk.times[one.term], self.plan.frequencies[one.term]
+            known = self._given.value(one, *axes, reference, held.get((one.term, one.direction), ()))
             if known is None:
                 known = begin.values.get(one.node, self._values.get(one.node, one.start))
             known = 0.0 if one.node in gone else known if one.node in asked else one.start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +14,26 @@ from ..solutions.term_solutions import TermSolutions
 from ..terms.grid import Axis
 from ..terms.term_trees import Parameter
 
-_TURNED = ("phase", "clock", "rate", "tec", "rotation", "rotationmeasure")
+#: Quantities that make a phase: as much more of them for all antennas, and both feeds, changes no model.
+_PHASES = ("phase", "clock", "rate", "tec")
+#: Quantities of which that is so where they are held for the reference.
+_ROTATIONS = ("rotation", "rotationmeasure")
 
 
 class GivenStart:
     """Values of parameters from solution sets, for one field and window: at the middle of each interval those of the
-    nearest solution, relative to the reference antenna of the chunk."""
+    nearest solution, relative to the reference antenna of the chunk as far as that changes no model."""
 
     def __init__(self, sets: Sequence[Solutions], group: MsGroup):
         own = of_own_field(solutions_for(sets, group), group).terms if sets else ()
         self._terms = {term.name: term for term in own}
         self._names = group.antenna_names
 
-    def value(self, one: Parameter, times: Axis, frequencies: Axis, reference: int) -> NDArray[np.float64] | None:
-        """[time, freq], or None where the sets have nothing for a parameter."""
+    def value(
+        self, one: Parameter, times: Axis, frequencies: Axis, reference: int, held: Collection[int]
+    ) -> NDArray[np.float64] | None:
+        """[time, freq], or None where the sets have nothing for a parameter. `held`: elements of the parameter's term,
+        and direction, of which a turn is held for the reference antenna."""
         term = self._terms.get(one.term)
         antenna, direction = self._names[one.antenna], one.direction or ""
         if term is None or antenna not in term.antennas or direction not in term.directions:
@@ -35,10 +41,12 @@ class GivenStart:
         if one.element >= len(term.elements):
             return None
         table = _at(term, antenna, direction, one.element, times.centre, frequencies.centre)
-        if self._names[reference] in term.antennas:
-            held = _at(term, self._names[reference], direction, one.element, times.centre, frequencies.centre)
-            for quantity in set(_TURNED) & table.keys():
-                table[quantity] = table[quantity] - np.nan_to_num(held[quantity])
+        turned = _turned_by(term, one.element, held)
+        if turned is not None and self._names[reference] in term.antennas:
+            place = direction, turned, times.centre, frequencies.centre
+            of_reference = _at(term, self._names[reference], *place)
+            for quantity in {*_PHASES, *_ROTATIONS} & table.keys():
+                table[quantity] = table[quantity] - np.nan_to_num(of_reference[quantity])
         if one.part in ("re", "im"):
             if not {"amplitude", "phase"} <= table.keys():
                 return None
@@ -49,6 +57,17 @@ class GivenStart:
         else:
             return None
         return np.where(np.isfinite(found), found, one.start)
+
+
+def _turned_by(term: TermSolutions, element: int, held: Collection[int]) -> int | None:
+    """The element of the reference antenna by whose turn one of the others is turned back: its own feed's (of a matrix,
+    the column's) if that is held; else the first that is, as turns of both feeds alike change no model."""
+    held = [one for one in sorted(held) if one < len(term.elements)]
+    if term.kind == "leakage" or not held:
+        return None
+    name = term.elements[element]
+    own = term.elements.index(2 * name[1] if len(name) == 2 else name)
+    return own if own in held else held[0]
 
 
 def _at(term: TermSolutions, antenna, direction, element, time_s, frequency_hz) -> dict[str, NDArray[np.float64]]:

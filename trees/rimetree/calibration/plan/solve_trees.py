@@ -153,6 +153,14 @@ class SolveTree:
                 found |= {one.node for one in self.parameters if one.term == name and one.direction == chosen}
         return found
 
+    def held_turns(self) -> dict[tuple[str, str | None], set[int]]:
+        """{(term, direction): elements of which a turn is held for the reference antenna}."""
+        found: dict[tuple[str, str | None], set[int]] = {}
+        for one in self.parameters:
+            if one.referred and one.part not in ("re", "amplitude"):
+                found.setdefault((one.term, one.direction), set()).add(one.element)
+        return found
+
     def solved(self, reference: int, absent: Collection[str] = (), released: Collection[str] = ()) -> list[Parameter]:
         """The parameters to solve for, if phases refer to this antenna; `absent`: directions without signal;
         `released`: Parms that are held if they would not be, and solved for if they would be held."""
