@@ -14,10 +14,8 @@ from ..solutions.term_solutions import TermSolutions
 from ..terms.grid import Axis
 from ..terms.term_trees import Parameter
 
-#: Quantities that make a phase: as much more of them for all antennas, and both feeds, changes no model.
-_PHASES = ("phase", "clock", "rate", "tec")
-#: Quantities of which that is so where they are held for the reference.
-_ROTATIONS = ("rotation", "rotationmeasure")
+#: Quantities that are turned back by those of the reference antenna.
+_TURNED = ("phase", "clock", "rate", "tec", "rotation", "rotationmeasure")
 
 
 class GivenStart:
@@ -45,7 +43,7 @@ class GivenStart:
         if turned is not None and self._names[reference] in term.antennas:
             place = direction, turned, times.centre, frequencies.centre
             of_reference = _at(term, self._names[reference], *place)
-            for quantity in {*_PHASES, *_ROTATIONS} & table.keys():
+            for quantity in set(_TURNED) & table.keys():
                 table[quantity] = table[quantity] - np.nan_to_num(of_reference[quantity])
         if one.part in ("re", "im"):
             if not {"amplitude", "phase"} <= table.keys():

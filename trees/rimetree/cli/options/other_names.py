@@ -1,4 +1,4 @@
-"""What options are called in other programs: CASA, DP3, QuartiCal, hyperdrive, CubiCal, WSClean."""
+"""What options are called in other programs: CASA, DP3, hyperdrive and others."""
 
 from __future__ import annotations
 
