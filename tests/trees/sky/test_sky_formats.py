@@ -16,10 +16,8 @@ MODEL = SkyModel((Source("s", 1.0, 0.5, (1, 0, 0, 0)),))
     ("text", "message"),
     [
         ("", "1:1: not a sky model that can be read (the file is empty)"),
-        ("skymodel fileformat 1.1\nsource {\n", "an AO model"),
-        ("# x\nSOURCE a 1 2\nFREQ 1e8 1 0 0 0\n", "2:1: not a sky model that can be read (a WODEN or RTS"),
-        ("P1 8 13 35 48 12 59 1 0 0 0 0 0 0 0 0 0 0 1e8\n", "perhaps a SAGECal"),
-        ("# Gaus_id RA\nx y\n", "a PyBDSF Gaussian list"),
+        ("P1 8 13 35 48 12 59 1 0 0 0 0 0 0 0 0 1e8\n", "a table of SAGECal or one of Tigger without a header"),
+        ("# Gaus_id RA\nx y\n", "no format line"),
         ("hello\n", "formats are bbs, wsclean, tigger-html, tigger-text, oskar"),
     ],
 )

@@ -50,6 +50,18 @@ def is_fits(file: str) -> bool:
         raise SkyModelError(f"cannot read the sky model: {reason}", file=file) from problem
 
 
+def holds_table(file: str) -> bool:
+    """Whether a FITS file holds a table and no image: a catalogue."""
+    from astropy.io import fits
+
+    try:
+        with fits.open(file, memmap=False, lazy_load_hdus=False) as units:
+            images = any(unit.is_image and unit.header.get("NAXIS", 0) >= 2 for unit in units)
+            return not images and any(isinstance(unit, fits.BinTableHDU | fits.TableHDU) for unit in units)
+    except (OSError, TypeError, ValueError) as problem:
+        raise SkyModelError(f"no FITS file that can be read: {problem}", file=file) from problem
+
+
 @dataclass(frozen=True)
 class _Planes:
     """Of an image: `data` [freq,stokes,y,x] (Jy/pixel); `frequency_hz` [freq], NaN where it is not said; `stokes`: of

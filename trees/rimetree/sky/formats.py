@@ -12,14 +12,18 @@ from collections.abc import Callable, Iterator
 
 from ..arguments import checked
 from ..whole_file import write_text
+from .ao import looks_like_ao, read_ao
 from .bbs import KNOWN, read_bbs
 from .bbs_writing import write_bbs
+from .catalogue import is_catalogue_header, read_catalogue
 from .columns import find_header, parse_header
 from .errors import SkyModelError, UnsupportedError
-from .fits_image import is_fits, read_fits
+from .fits_image import holds_table, is_fits, read_fits
 from .model import SkyModel
 from .oskar import oskar_key, read_oskar
 from .reading import Reading, numbered_lines, read_text
+from .sagecal import looks_like_sagecal, read_sagecal
+from .source_lists import looks_like_source_list, read_source_list
 from .tigger_html import read_tigger_html
 from .tigger_text import find_text_header, read_tigger_text
 from .wsclean import read_wsclean, write_wsclean
@@ -48,6 +52,11 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "tigger-text": read_tigger_text,
     "oskar": read_oskar,
     "hyperdrive": _read_hyperdrive,
+    "rts": read_source_list,
+    "woden": read_source_list,
+    "ao": read_ao,
+    "sagecal": read_sagecal,
+    "catalogue": read_catalogue,
     "fits": _read_fits,
 }
 WRITERS: dict[str, Callable[[SkyModel], str]] = {
@@ -74,8 +83,16 @@ def detect(text: str, file: str) -> str:
         return "hyperdrive"
     if find_text_header(text):
         return "tigger-text"
+    if looks_like_ao(text):
+        return "ao"
+    if looks_like_source_list(text):
+        return "woden" if re.search(r"^\s*SOURCE\s+\S+\s+P\s", text, re.MULTILINE) else "rts"
     if header := find_header(numbered_lines(text)):
         return _detect_table(header, file)
+    if any(is_catalogue_header(line) for _, line in itertools.islice(numbered_lines(text), 100)):
+        return "catalogue"
+    if looks_like_sagecal(text):
+        return "sagecal"
     lines = ((number, line) for number, line in numbered_lines(text) if line.split("#", 1)[0].strip())
     content = list(itertools.islice(lines, 20))
     if content and (file.lower().endswith(".osm") or all(_is_numeric(line) for _, line in content)):
@@ -113,14 +130,8 @@ def _other(text: str, line: str) -> str:
     if not line:
         return "the file is empty"
     words = line.split()
-    if text.lstrip().startswith("skymodel fileformat"):
-        return "an AO model of mwa-reduce"
-    if words[0] == "SOURCE":
-        return "a WODEN or RTS source list"
-    if "Gaus_id" in text:
-        return "a PyBDSF Gaussian list"
     if len(words) >= 17 and all(re.fullmatch(r"[+-]?[\d.]+", word) for word in words[1:8]):
-        return "perhaps a SAGECal or headerless Tigger table: the latter needs format='tigger-text'"
+        return "a table of SAGECal or one of Tigger without a header; say which: format='sagecal' or 'tigger-text'"
     return "no format line, no Tigger header, no columns of numbers"
 
 
@@ -139,8 +150,9 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
     if glob.has_magic(file) and not os.path.lexists(file):
         return _read_images(file)
     if format is None and is_fits(file):
-        format = "fits"
-    text = "" if format == "fits" else read_text(file)
+        format = "catalogue" if holds_table(file) else "fits"
+    is_text = format != "fits" and not (format == "catalogue" and is_fits(file))
+    text = read_text(file) if is_text else ""
     with _without_collection():
         return READERS[format or detect(text, file)](Reading(file, skip_unsupported), text)
 

@@ -34,8 +34,6 @@ from .reading import Cell, Reading
 from .shapelets import Shapelets
 from .source import PROFILES, Source
 
-_NO_FLUX, _ONE = 1e-6, 1e-12
-
 
 def read_hyperdrive(reading: Reading, text: str) -> SkyModel:
     """The model in the text of a list. Raises `SkyModelError` with file and line."""
@@ -109,10 +107,7 @@ class _Component:
         reference_hz, stokes, spectrum = self._part("flux_type")._fluxes()
         shape = self._shape()
         if "shapelets" in shape:
-            flux, largest = shape["shapelets"].flux, max(abs(c) for _, _, c in shape["shapelets"].coefficients)
-            if abs(flux) > _NO_FLUX * largest and abs(flux - 1) > _ONE:
-                shape["shapelets"] = shape["shapelets"].times(1 / flux)
-                stokes = tuple(s * flux for s in stokes)
+            shape["shapelets"], stokes = shape["shapelets"].of_unit_flux(stokes)
         return self._reading.build(
             self.place,
             name=name,

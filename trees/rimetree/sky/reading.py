@@ -20,11 +20,12 @@ _FALSE = {"false", "f", "no", "n", "0"}
 
 
 class Cell(NamedTuple):
-    """One value of a file: its text (without quotes and blanks) and the place of its first character, from 1."""
+    """One value of a file: its text (without quotes and blanks) and the place of its first character, from 1
+    (None where there are no lines, as in FITS)."""
 
     text: str
-    line: int
-    column: int
+    line: int | None
+    column: int | None
 
 
 class Reading:
@@ -36,7 +37,7 @@ class Reading:
         self.patch_radec_rad: dict[str, tuple[float, float]] = {}
         self._sources: list[Source] = []
         self._skipped: list[Skipped] = []
-        self._line_of_name: dict[str, int] = {}
+        self._line_of_name: dict[str, int | None] = {}
 
     def error(self, message: str, cell: Cell) -> SkyModelError:
         """An error at a cell, to be raised by the caller."""
@@ -97,13 +98,15 @@ class Reading:
     def source(self, name: str, cell: Cell, make: Callable[[], Source]) -> None:
         """Add the source that `make` returns, or list it as skipped where it raises `UnsupportedError`."""
         if name in self._line_of_name:
-            raise self.error(f"a source named {name!r} was already given in line {self._line_of_name[name]}", cell)
+            line = self._line_of_name[name]
+            where = "" if line is None else f" in line {line}"
+            raise self.error(f"a source named {name!r} was already given{where}", cell)
         try:
             self.add(make(), cell.line)
         except UnsupportedError as problem:
             self.leave_out(f"source {name!r}", problem)
 
-    def add(self, source: Source, line: int) -> bool:
+    def add(self, source: Source, line: int | None) -> bool:
         """Add a source that was read in a line; False, and nothing happens, if its name was given before."""
         if source.name in self._line_of_name:
             return False

@@ -27,6 +27,8 @@ from .errors import SkyModelError
 #: The highest order along an axis: beyond it exp(-x^2/2) is 0 in double precision where the functions are not.
 HIGHEST_ORDER = 500
 
+_NO_FLUX, _ONE = 1e-6, 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class Shapelets:
@@ -91,6 +93,16 @@ class Shapelets:
         return Shapelets(
             self.major_rad, self.minor_rad, self.pa_rad, tuple((j, k, c * factor) for j, k, c in self.coefficients)
         )
+
+    def of_unit_flux(
+        self, stokes_jy: tuple[float, float, float, float]
+    ) -> tuple[Shapelets, tuple[float, float, float, float]]:
+        """The same emission with coefficients of which `flux` is 1, and the fluxes that go with them: integrated ones.
+        As they are where their flux is 0."""
+        flux, largest = self.flux, max(abs(c) for _, _, c in self.coefficients)
+        if abs(flux) <= _NO_FLUX * largest or abs(flux - 1) <= _ONE:
+            return self, stokes_jy
+        return self.times(1 / flux), tuple(s * flux for s in stokes_jy)
 
 
 def _at_zero(n: int) -> float:

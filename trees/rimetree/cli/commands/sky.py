@@ -19,7 +19,8 @@ _WRITABLE = click.Choice(["bbs", "wsclean", "hyperdrive"])
 
 @click.group("sky")
 def command() -> None:
-    """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR, hyperdrive, model images."""
+    """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, AO, SAGECal,
+    catalogues (PyBDSF, LoBES, GLEAM-X), model images."""
 
 
 @command.command("show")

@@ -16,7 +16,16 @@ from .names import NAMES
 from .quantities import Count
 
 #: Those of `rimetree.sky.READERS`, which need not be loaded for --help.
-SKY_FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive", "fits"])
+SKY_FORMATS = click.Choice(
+    [
+        *("bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"),
+        *("rts", "woden", "ao", "sagecal", "catalogue", "fits"),
+    ]
+)
+_READ = (
+    "Sky model: BBS, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, AO or SAGECal, a catalogue of PyBDSF, LoBES or "
+    "GLEAM-X, or a model image (FITS, Jy/pixel"
+)
 
 
 def sky_options(required: bool, of_fields: bool = False) -> Callable:
@@ -40,16 +49,13 @@ def sky_options(required: bool, of_fields: bool = False) -> Callable:
                 "--sky",
                 multiple=True,
                 metavar="[FIELD=]FILE",
-                help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive, or a model image (FITS, Jy/pixel). May be "
-                "repeated, with one for each field "
-                "(number or name).",
+                help=f"{_READ}). May be repeated, with one for each field (number or name).",
             )(function)
         return click.option(
             "--sky",
             required=required,
             metavar="FILE",
-            help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive, or a model image (FITS, Jy/pixel; of several "
-            "frequencies 'field-0*-model.fits').",
+            help=f"{_READ}; of several frequencies 'field-0*-model.fits').",
         )(function)
 
     return add
