@@ -66,8 +66,15 @@ def test_shapes_are_those_of_converted_models(tmp_path):
 
 
 def test_clusters_are_patches(tmp_path):
-    model = read(tmp_path, MODEL, "# id chunks sources\n-1 2 G2 P1\n\n#3 1 D3\n")
-    assert model.patches == ["-1"] and [source.patch for source in model] == ["-1", "-1", ""]
+    model = read(tmp_path, MODEL, "# id chunks sources\n-1 2 G2 P1\n\n3 1 D3\n")
+    assert [source.patch for source in model] == ["-1", "-1", "3"] and not model.skipped
+
+
+def test_sources_in_no_cluster_are_left_out(tmp_path):
+    model = read(tmp_path, MODEL, "# id chunks sources\n-1 2 G2\n#3 1 D3\n")
+    assert model.names == ["G2"] and "2 sources: " in str(*model.skipped)
+    assert str(*model.skipped).endswith("sky.txt.cluster: no cluster names P1, D3")
+    assert len(read(tmp_path, MODEL, "# nothing\n")) == 0
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ bright.) Shapes are on the sky at the source. S = S0 (nu/nu0)^(si0 + si1 x + si2
 too. The rotation measure, which SAGECal passes over, is taken relative to freq0.
 
 Where there is a file FILE.cluster beside FILE its clusters are patches, called as the numbers there: lines of a number,
-how many solutions SAGECal makes for it, which is passed over, and names of sources. SAGECal has only sources that are
-in clusters; here others are in no patch.
+how many solutions SAGECal makes for it, which is passed over, and names of sources. Sources that no cluster names are
+no part of the model, as in SAGECal; `skipped` says so.
 
 Source: SAGECal's README; its readers and predictions (readsky.c, predict.c); its converter of BBS files.
 """
@@ -22,9 +22,11 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from .angles import from_parts
-from .model import SkyModel
+from .errors import SkyModelError
+from .model import Skipped, SkyModel
 from .reading import Cell, Reading, numbered_lines, read_text
 from .source import PROFILES, Source
 
@@ -58,25 +60,34 @@ def _is_number(cell: Cell) -> bool:
 
 def read_sagecal(reading: Reading, text: str) -> SkyModel:
     """The model in the text of a file. Raises `SkyModelError` with file, line and column."""
-    patches, names, first = _clusters(reading.file + ".cluster"), set(), None
+    clusters, names, first = reading.file + ".cluster", set(), None
+    patches = _clusters(clusters) if os.path.exists(clusters) else None
+    left_out: list[str] = []
     for cells in _rows(text):
         first = first or len(cells)
         names.add(cells[0].text)
         if first not in _COLUMNS or len(cells) != first:
             expected = " or ".join(map(str, _COLUMNS)) if first not in _COLUMNS else f"{first} as in the first row"
             raise reading.error(f"the row has {len(cells)} columns, expected {expected}", cells[0])
-        reading.source(cells[0].text, cells[0], lambda c=cells: _source(reading, c, patches))
-    for name, (_, cell) in patches.items():
+        if patches is not None and cells[0].text not in patches:
+            left_out.append(cells[0].text)
+            continue
+        patch = patches[cells[0].text][0] if patches else ""
+        reading.source(cells[0].text, cells[0], lambda c=cells, p=patch: _source(reading, c, p))
+    for name, (_, cell) in (patches or {}).items():
         if name not in names:
-            raise Reading(reading.file + ".cluster").error(f"no source is named {name!r}", cell)
-    return reading.model()
+            raise Reading(clusters).error(f"no source is named {name!r}", cell)
+    model = reading.model()
+    if not left_out:
+        return model
+    some = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
+    reason = SkyModelError(f"no cluster names {some}", file=clusters)
+    return replace(model, skipped=(*model.skipped, Skipped(f"{len(left_out)} sources", reason)))
 
 
 def _clusters(file: str) -> dict[str, tuple[str, Cell]]:
-    """{name of a source: (its patch, where the file says so)}; none where there is no such file."""
+    """{name of a source: (its patch, where the file says so)}."""
     found: dict[str, tuple[str, Cell]] = {}
-    if not os.path.exists(file):
-        return found
     reading = Reading(file)
     for cells in _rows(read_text(file)):
         if len(cells) < 2 or not all(re.fullmatch(r"[+-]?\d+", cell.text) for cell in cells[:2]):
@@ -88,7 +99,7 @@ def _clusters(file: str) -> dict[str, tuple[str, Cell]]:
     return found
 
 
-def _source(reading: Reading, cells: Sequence[Cell], patches: dict[str, tuple[str, Cell]]) -> Source:
+def _source(reading: Reading, cells: Sequence[Cell], patch: str) -> Source:
     name, *values = cells
     numbers = [reading.number(cell, what) for cell, what in zip(values, _POSITION, strict=False)]
     ra, dec = (_angle(reading, values[k : k + 3], numbers[k : k + 3], f) for k, f in ((0, 15.0), (3, 1.0)))
@@ -104,7 +115,7 @@ def _source(reading: Reading, cells: Sequence[Cell], patches: dict[str, tuple[st
         ref_freq_hz=reference_hz,
         spectrum=tuple(spectrum) if any(spectrum) else (),
         rm_rad_m2=rm,
-        patch=patches[name.text][0] if name.text in patches else "",
+        patch=patch,
         **_shape(reading, name, [2 * extent for extent in extents], angle + math.pi / 2),
     )
 
