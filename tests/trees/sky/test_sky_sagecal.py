@@ -104,5 +104,5 @@ def test_rings_and_shapelets_can_be_left_out(tmp_path, name, what):
     text = MODEL.replace("G2", name)
     with pytest.raises(UnsupportedError, match=f"of {what}: not supported"):
         read(tmp_path, text)
-    model = read(tmp_path, text, f"1 1 P1 {name}\n", skip_unsupported=True)
-    assert model.names == ["P1", "D3"] and model.patches == ["1"]
+    model = read(tmp_path, text, f"1 1 P1 {name}\n2 1 D3\n", skip_unsupported=True)
+    assert model.names == ["P1", "D3"] and model.patches == ["1", "2"]
