@@ -10,16 +10,23 @@
     GLEAM-X (FITS)
         Name, RAJ2000, DEJ2000, S_200, alpha, beta, a, b, pa
 
-Units are those that FITS says of a column, else Jy, deg, and arcsec of the axes of GLEAM-X. Axes are full widths at
-half maximum on the sky, angles north through east. PyBDSF's spectral index is at the reference frequency of its image,
-which comments (`FREQ0` in FITS) say; without one the flux is the same at all frequencies. Power laws of the others are
-at 200 MHz, S = S0 (nu/nu0)^alpha exp(curve ln^2(nu/nu0)); lists of fluxes are as in hyperdrive's files.
+Text is separated by commas, tabs, semicolons or blanks; what stands in quotation marks is one value, and an empty one
+is as good as nan. Names of columns count in any capitalisation.
+
+Units are those that FITS, or the header of a text (`Total_flux[mJy]`), says of a column, else deg; those of fluxes
+and axes are Jy and deg where comments name PyBDSF, which surveys that took its columns (TGSS, LoTSS: mJy, arcsec)
+leave out; else they have to be said. In tables of the MWA they are Jy, and arcsec of the axes of GLEAM-X. Axes are
+full widths at half maximum on the sky, angles north through east. PyBDSF's spectral index is at the reference
+frequency of its image, which comments (`FREQ0` in FITS) say; without one the flux is the same at all frequencies.
+Power laws of the others are at 200 MHz, S = S0 (nu/nu0)^alpha exp(curve ln^2(nu/nu0)); lists of fluxes are as in
+hyperdrive's files.
 
 Source: PyBDSF's documentation, "write_catalog"; mwa_hyperdrive's documentation, "FITS source list formats".
 """
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections.abc import Callable
@@ -39,11 +46,13 @@ _MWA_REFERENCE_HZ = 200e6
 _INTEGRATED = re.compile(r"int_flx(\d+(?:\.\d+)?)")
 _FREQUENCY = re.compile(r"#.*Reference frequency of the detection.*:\s*(\S+)\s*Hz")
 _EQUINOX = re.compile(r"#\s*Equinox\s*:\s*(\S+)")
+_PYBDSF = re.compile(r"#.*(\bPyBDS[FM]\b|Reference frequency of the detection)")
+_WITH_UNIT = re.compile(r"(\w+)\s*[\[(](.*)[\])]")
 
 
 def is_catalogue_header(line: str) -> bool:
-    """Whether a line of text names the columns of a table that PyBDSF writes."""
-    return {"RA", "DEC", "Total_flux"} <= set(re.split(r"[\s,]+", line))
+    """Whether a line of text names the columns of a table as PyBDSF writes it."""
+    return "ra" in line.lower() and {"ra", "dec", "total_flux"} <= {name for name, _ in _names_in(line)}
 
 
 def read_catalogue(reading: Reading, text: str) -> SkyModel:
@@ -55,13 +64,18 @@ def read_catalogue(reading: Reading, text: str) -> SkyModel:
             read(table)
             return reading.model()
     known = "; ".join(", ".join(needed) for needed in _KINDS)
-    raise SkyModelError(f"the columns are none of a catalogue that is known; these have {known}", file=reading.file)
+    found = ", ".join(table.columns)
+    raise SkyModelError(
+        f"the columns are none of a catalogue that is known; these have {known}, and the table has "
+        f"{found if len(found) < 400 else found[:400] + '...'}; columns that mean the same may be renamed",
+        file=reading.file,
+    )
 
 
 @dataclass
 class _Table:
-    """Columns [row] by their names in lower case; `units`: what FITS says of them; `lines`: where rows stand in text;
-    `coefficients`: of shapelets, by the names of sources."""
+    """Columns [row] by their names in lower case; `units`: what the file says of them; `lines`: where rows stand in
+    text; `coefficients`: of shapelets, by the names of sources; `of_pybdsf`: whether comments name PyBDSF."""
 
     reading: Reading
     columns: dict[str, NDArray]
@@ -69,16 +83,26 @@ class _Table:
     reference_hz: float
     lines: list[int] | None
     coefficients: dict[str, list[tuple[int, int, float]]]
+    of_pybdsf: bool = False
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
-    def numbers(self, name: str, unit: str, default: float | None = None) -> NDArray[np.float64]:
-        """A column in a unit, which it has where the file says none; `default` where there is no such column."""
+    def numbers(
+        self, name: str, unit: str, default: float | None = None, unit_is_known: bool = True
+    ) -> NDArray[np.float64]:
+        """A column in a unit, which it has where the file says none, if that is known; `default` where there is no
+        such column."""
         if name not in self.columns and default is not None:
             return np.full(len(self), default)
         values = self._converted(name)
         said = self.units.get(name, "").strip()
+        if not said and not unit_is_known and len(self):
+            raise SkyModelError(
+                f"column {name} has no unit, and no comment says that PyBDSF wrote the table, which would make it {unit}: a "
+                f"header may say it, as in {name}[{unit}], and so may FITS",
+                file=self.reading.file,
+            )
         if not said or said == unit:
             return values
         from astropy import units
@@ -90,6 +114,10 @@ class _Table:
 
     def _converted(self, name: str) -> NDArray[np.float64]:
         column = self.columns[name]
+        if column.ndim != 1:
+            raise SkyModelError(f"column {name} has several values in a row, expected one", file=self.reading.file)
+        if column.dtype.kind in "SU":
+            column = np.where(column == "", "nan", column)
         try:
             return np.asarray(column, float)
         except ValueError:
@@ -134,14 +162,17 @@ def _table_of_text(reading: Reading, text: str) -> _Table:
     header = next((number for number, line in lines if is_catalogue_header(line)), None)
     if header is None:
         raise SkyModelError("no line names the columns RA, DEC and Total_flux", file=reading.file)
-    names_line = lines[header - 1][1].lstrip("# ")
-    separator = "," if "," in names_line else None
-    names = [name.strip().lower() for name in names_line.split(separator)]
+    names_line = lines[header - 1][1]
+    separator = _separator_of(names_line)
+    named = _names_in(names_line)
+    names = [name for name, _ in named]
+    if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
+        raise reading.error(f"two columns are called {twice[0]}", Cell("", header, 1))
     rows, places = [], []
     for number, line in lines[header:]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        rows.append([value.strip() for value in line.split(separator)])
+        rows.append(_values_in(line, separator))
         places.append(number)
         if len(rows[-1]) != len(names):
             raise reading.error(f"{len(rows[-1])} columns, expected {len(names)}", Cell("", number, 1))
@@ -151,7 +182,30 @@ def _table_of_text(reading: Reading, text: str) -> _Table:
     comments = "\n".join(line for _, line in lines[:header] if line.startswith("#"))
     _require_j2000(reading, (_EQUINOX.search(comments) or ["", "2000"])[1])
     frequency = _FREQUENCY.search(comments)
-    return _Table(reading, columns, {}, _hertz(frequency[1] if frequency else 0.0), places, {})
+    reference_hz = _hertz(frequency[1] if frequency else 0.0)
+    return _Table(reading, columns, dict(named), reference_hz, places, {}, _PYBDSF.search(comments) is not None)
+
+
+def _separator_of(names_line: str) -> str | None:
+    """What stands between values; None: blanks."""
+    return next((sign for sign in ",\t;" if sign in names_line.strip()), None)
+
+
+def _values_in(line: str, separator: str | None) -> list[str]:
+    if '"' not in line:
+        return [value.strip() for value in line.split(separator)]
+    found = next(csv.reader([line.strip(" ")], delimiter=separator or " ", skipinitialspace=True))
+    return [value.strip() for value in found]
+
+
+def _names_in(line: str) -> list[tuple[str, str]]:
+    """(name in lower case, unit or "") of the columns that a line of text names."""
+    line = line.lstrip("# \t")
+    found = []
+    for name in _values_in(line, _separator_of(line)):
+        parts = _WITH_UNIT.fullmatch(name)
+        found.append((parts[1].lower(), parts[2]) if parts else (name.lower(), ""))
+    return found
 
 
 def _hertz(value) -> float:
@@ -173,9 +227,7 @@ def _table_of_fits(reading: Reading) -> _Table:
     try:
         with fits.open(reading.file, memmap=False) as units:
             tables = [unit for unit in units if isinstance(unit, fits.BinTableHDU | fits.TableHDU)]
-            read = [
-                ({c.name.lower(): np.asarray(t.data[c.name]) for c in t.columns}, t.header, t.columns) for t in tables
-            ]
+            read = [({c.name.lower(): _values_of(t.data, c) for c in t.columns}, t.header, t.columns) for t in tables]
     except (OSError, TypeError, ValueError) as problem:
         raise SkyModelError(f"no FITS table that can be read: {problem}", file=reading.file) from problem
     shapelets = [columns for columns, *_ in read if {"name", "n1", "n2", "coeff"} <= set(columns)]
@@ -192,13 +244,26 @@ def _table_of_fits(reading: Reading) -> _Table:
     return _Table(reading, columns, said, _hertz(header.get("FREQ0")), None, coefficients)
 
 
+def _values_of(data, column) -> NDArray:
+    """Values of a column of FITS; nan where a number is not there."""
+    values = np.asarray(data[column.name])
+    if column.null is None or values.dtype.kind not in "iuf":
+        return values
+    stored = np.asarray(data.view(np.ndarray)[column.name])
+    null = column.null
+    if stored.dtype.kind == "S":  # a table of text
+        stored, null = np.char.strip(stored), str(null).strip().encode()
+    return np.where(stored == null, math.nan, values)
+
+
 def _read_pybdsf(table: _Table) -> None:
     radec = np.column_stack([table.numbers("ra", "deg"), table.numbers("dec", "deg")]).tolist()
+    known = table.of_pybdsf
     stokes = np.column_stack(
-        [table.numbers(f"total_{s}", "Jy", 0.0 if s != "flux" else None) for s in ("flux", "q", "u", "v")]
+        [table.numbers(f"total_{s}", "Jy", 0.0 if s != "flux" else None, known) for s in ("flux", "q", "u", "v")]
     ).tolist()
-    angle = "dc_pa" if "dc_pa" in table.columns else "pa"
-    axes = [table.numbers(name, "deg", 0.0) for name in ("dc_maj", "dc_min", angle)]
+    axes = [table.numbers(name, "deg", 0.0, known) for name in ("dc_maj", "dc_min")]
+    axes.append(table.numbers("dc_pa" if "dc_pa" in table.columns else "pa", "deg", 0.0))
     index = table.numbers("spec_indx", "", 0.0)
     has_index = np.isfinite(index) & (index != 0)
     if has_index.any() and not table.reference_hz:

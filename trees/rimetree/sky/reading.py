@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import math
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -126,13 +128,19 @@ class Reading:
 
 
 def read_text(path: str | os.PathLike) -> str:
-    """The text of a file (UTF-8, a byte-order mark removed). Raises `SkyModelError` where it cannot be read."""
+    """The text of a file (UTF-8, a byte-order mark removed), or of one that gzip has made of it, with lines that end in
+    a line feed. Raises `SkyModelError` where it cannot be read."""
     file = os.fspath(path)
     try:
         with open(file, "rb") as stream:
             data = stream.read()
-    except OSError as problem:
-        raise SkyModelError(f"cannot read the sky model: {problem.strerror or problem}", file=file) from problem
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise SkyModelError(f"cannot read the sky model: {reason}", file=file) from problem
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
