@@ -99,8 +99,8 @@ class _Table:
         said = self.units.get(name, "").strip()
         if not said and not unit_is_known and len(self):
             raise SkyModelError(
-                f"column {name} has no unit, and no comment says that PyBDSF wrote the table, which would make it {unit}: a "
-                f"header may say it, as in {name}[{unit}], and so may FITS",
+                f"column {name} has no unit, and no comment says that PyBDSF wrote the table, which would make it "
+                f"{unit}: a header may say it, as in {name}[{unit}], and so may FITS",
                 file=self.reading.file,
             )
         if not said or said == unit:
