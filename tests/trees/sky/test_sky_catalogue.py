@@ -169,7 +169,7 @@ def test_a_table_without_rows(tmp_path):
     assert len(sky.read(path)) == 0
 
 
-def lobes(path, **changed):
+def lobes(path, orders=("J", None, [0, 2]), **changed):
     nan = math.nan
     columns = {
         "UNQ_SOURCE_ID": ("10A", None, ["list", "law", "law", "many"]),
@@ -192,7 +192,7 @@ def lobes(path, **changed):
     columns.update(changed)
     second = [
         ("NAME", "10A", None, ["many_C0", "many_C0"]),
-        ("N1", "J", None, [0, 2]),
+        ("N1", *orders),
         ("N2", "J", None, [0, 0]),
         ("COEFF", "D", None, [0.8, 0.1]),
     ]
@@ -203,6 +203,7 @@ def test_a_table_like_that_of_lobes(tmp_path):
     model = sky.read(lobes(tmp_path / "x.fits"))
     assert model.patches == ["list", "law", "many"] and model.names == ["list_C0", "law_C0", "law_C1", "many_C0"]
     np.testing.assert_allclose(np.degrees(model.radec_rad), [[0, 1], [1, 2], [3, 4], [4, 5]])
+    assert sky.read(lobes(tmp_path / "y.fits", orders=("D", None, [0.0, 2.0]))) == model
     listed, law, curved, many = model
     assert listed.ref_freq_hz == 2e8 and listed.stokes_jy[0] == 2 and listed.spectrum == pytest.approx((-1,))
     assert (law.stokes_jy[0], law.ref_freq_hz, law.spectrum) == (2, 2e8, (-0.8,))
@@ -220,6 +221,8 @@ def test_a_table_like_that_of_lobes(tmp_path):
         ({"ALPHA_PL": ("D", None, [math.nan] * 4)}, "row 2: the list is empty"),
         ({"RA": ("D", "Jy", [0.0] * 4)}, "column ra is in Jy, expected deg"),
         ({"NAME": ("10A", None, ["list_C0", "law_C0", "list_C0", "many_C0"])}, "row 3: a source named 'list_C0'"),
+        ({"orders": ("D", None, [0.0, 1.5])}, "row 4: orders of shapelets are whole numbers from 0 to 500, not 1.5"),
+        ({"orders": ("D", None, [0.0, math.nan])}, "row 4: orders of shapelets are whole numbers from 0 to 500, not"),
     ],
 )
 def test_rows_of_fits_are_named(tmp_path, changed, message):

@@ -239,7 +239,7 @@ def _table_of_fits(reading: Reading) -> _Table:
     coefficients: dict[str, list[tuple[int, int, float]]] = {}
     for one in shapelets:
         for name, n1, n2, value in zip(*(one[key].tolist() for key in ("name", "n1", "n2", "coeff")), strict=True):
-            coefficients.setdefault(str(name).strip(), []).append((round(n1), round(n2), float(value)))
+            coefficients.setdefault(str(name).strip(), []).append((_whole(n1), _whole(n2), value))
     said = {column.name.lower(): column.unit or "" for column in described}
     return _Table(reading, columns, said, _hertz(header.get("FREQ0")), None, coefficients)
 
@@ -254,6 +254,11 @@ def _values_of(data, column) -> NDArray:
     if stored.dtype.kind == "S":  # a table of text
         stored, null = np.char.strip(stored), str(null).strip().encode()
     return np.where(stored == null, math.nan, values)
+
+
+def _whole(number):
+    """As an integer, if it is one: others are refused where they are used."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _read_pybdsf(table: _Table) -> None:
