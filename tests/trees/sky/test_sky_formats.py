@@ -29,6 +29,15 @@ def test_other_files_are_recognised_as_such(tmp_path, text, message):
     assert str(error.value).startswith(str(path)) and message in str(error.value)
 
 
+@pytest.mark.parametrize("before", ["\n" * 100, "# a comment\n\n" * 100])
+def test_many_lines_before_the_first_that_counts(tmp_path, before):
+    """Each had doubled the time that it took to tell formats apart."""
+    path = tmp_path / "x.txt"
+    for text in ("format = Name, Ra, Dec, I\ns, 1:00:00, 1.0.0, 1\n", "SOURCE s 1 2\nFREQ 1e8 1 0 0 0\nENDSOURCE\n"):
+        path.write_text(before + text)
+        assert sky.read(path).names == ["s"]
+
+
 def test_missing_unreadable_and_binary_files(tmp_path):
     with pytest.raises(SkyModelError, match=r"none\.txt: cannot read the sky model: No such file"):
         sky.read(tmp_path / "none.txt")

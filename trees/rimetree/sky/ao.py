@@ -25,6 +25,7 @@ leaves open, WSClean model/powerlawsed.h.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -152,12 +153,11 @@ def _add_source(reading: Reading, block: _Block) -> None:
     if not components:
         raise reading.error(f"source {name.text!r} has no components", block.keyword)
     patch = block.values.get("cluster", [name])[0].text
-    for index, one in enumerate(components):
-        own = name.text if len(components) == 1 else f"{name.text}_{index}"
-        reading.source(own, one.keyword, lambda c=one, n=own: _source(reading, c, n, patch))
+    parts = [(one.keyword, functools.partial(_source, reading, one, patch)) for one in components]
+    reading.components(name.text, parts)
 
 
-def _source(reading: Reading, component: _Block, name: str, patch: str) -> Source:
+def _source(reading: Reading, component: _Block, patch: str, name: str) -> Source:
     ra, dec = component.value("position")
     kind = component.value("type")[0]
     if kind.text not in _TYPES:
@@ -189,10 +189,11 @@ def _spectrum(reading: Reading, component: _Block) -> tuple[float, Stokes, tuple
     if len(seds) + bool(measured) != 1:
         raise reading.error("a component has one sed, or measurements", component.keyword)
     if measured:
+        fluxes = [_density(reading, one) for one in measured]
         try:
-            return spectrum_through([_density(reading, one) for one in measured])
+            return spectrum_through(fluxes)
         except SkyModelError as problem:
-            raise problem if problem.line else reading.placed(problem, component.keyword) from None
+            raise reading.placed(problem, component.keyword) from None
     coefficients: Sequence[Cell] = [word for one in seds[0].of("spectral-index") for word in one.words]
     spectrum = natural(reading.number(word, "spectral index") for word in coefficients)
     return *_density(reading, seds[0]), spectrum

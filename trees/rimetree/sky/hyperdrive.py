@@ -22,6 +22,7 @@ Source: mwa_hyperdrive's documentation, "Source lists: the hyperdrive format" an
 
 from __future__ import annotations
 
+import functools
 import math
 
 import yaml
@@ -50,11 +51,8 @@ def read_hyperdrive(reading: Reading, text: str) -> SkyModel:
         _require_name(reading, key)
         if not isinstance(components, yaml.SequenceNode):
             raise reading.error(f"source {key.value!r} is no list of components", _place(key))
-        single = len(components.value) == 1
-        for index, node in enumerate(components.value):
-            name = key.value if single else f"{key.value}_{index}"
-            component = _Component(reading, node, name)
-            reading.source(name, component.place, lambda c=component, n=name, p=key.value: c.source(n, p))
+        parts = [(_place(node), functools.partial(_source, reading, node, key.value)) for node in components.value]
+        reading.components(key.value, parts)
     return reading.model()
 
 
@@ -69,6 +67,10 @@ def _require_name(reading: Reading, key: yaml.Node) -> None:
 
 def _kind_of(node: yaml.Node) -> str:
     return {yaml.SequenceNode: "list", yaml.MappingNode: "mapping"}.get(type(node), "value")
+
+
+def _source(reading: Reading, node: yaml.Node, patch: str, name: str) -> Source:
+    return _Component(reading, node, name).source(name, patch)
 
 
 class _Component:
@@ -140,10 +142,11 @@ class _Component:
         axes = axes_rad(major, minor, angle)
         if names[0] != "shapelet":
             return {names[0]: axes}
+        coefficients = shape._coefficients()
         try:
-            return {"shapelets": Shapelets(*axes, shape._coefficients())}
+            return {"shapelets": Shapelets(*axes, coefficients)}
         except SkyModelError as problem:
-            raise problem if problem.line else self._reading.error(f"{self._what}: {problem}", _place(kind)) from None
+            raise self._reading.placed(problem, _place(kind), f"{self._what}: ") from None
 
     def _coefficients(self) -> list[tuple[int, int, float]]:
         node = self._value("coeffs")

@@ -29,7 +29,7 @@ from .columns import Column, find_header, parse_header
 from .logarithms import natural
 from .model import SkyModel
 from .polarisation import polarised, turned_rad
-from .reading import Cell, Reading, numbered_lines, without_comment
+from .reading import Cell, Reading, numbered_lines, without_comment, words
 from .source import PROFILES, Source
 
 _BARE = ("rad", "decd", "i", "q", "u", "v", "freq", "index", "rm", "major", "minor", "pa")
@@ -83,7 +83,7 @@ def read_oskar(reading: Reading, text: str) -> SkyModel:
 def _values(content: str, number: int) -> list[Cell]:
     """Values separated by a comma or blanks, brackets and quotes keeping theirs together; empty ones between commas."""
     if _PLAIN.fullmatch(content):
-        return [Cell(match[0], number, match.start() + 1) for match in re.finditer(r"\S+", content)]
+        return words(content, number)
     cells, position = [], 0
     content = content.rstrip()
     while position < len(content):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import math
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from .angles import parse_angle
@@ -108,6 +109,12 @@ class Reading:
         except UnsupportedError as problem:
             self.leave_out(f"source {name!r}", problem)
 
+    def components(self, name: str, parts: Sequence[tuple[Cell, Callable[[str], Source]]]) -> None:
+        """Add the components of a source, each made of what it is called: NAME (one) or NAME_0, NAME_1, ..."""
+        for index, (cell, make) in enumerate(parts):
+            own = name if len(parts) == 1 else f"{name}_{index}"
+            self.source(own, cell, functools.partial(make, own))
+
     def add(self, source: Source, line: int | None) -> bool:
         """Add a source that was read in a line; False, and nothing happens, if its name was given before."""
         if source.name in self._line_of_name:
@@ -158,6 +165,19 @@ def truth(text: str) -> bool | None:
 def without_comment(line: str) -> str:
     """What stands before a `#` at the beginning of a line or behind a blank."""
     return line if "#" not in line else re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
+
+
+def rows_of_words(text: str) -> Iterator[list[Cell]]:
+    """The words of each line that is neither empty nor a comment."""
+    for number, line in numbered_lines(text):
+        cells = words(line, number)
+        if cells and not cells[0].text.startswith("#"):
+            yield cells
+
+
+def words(line: str, number: int) -> list[Cell]:
+    """What blanks part in a line of this number."""
+    return [Cell(match[0], number, match.start() + 1) for match in re.finditer(r"\S+", line)]
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:

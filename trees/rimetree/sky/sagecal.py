@@ -18,16 +18,17 @@ Source: SAGECal's README; its readers and predictions (readsky.c, predict.c); it
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .angles import from_parts
 from .errors import SkyModelError
 from .model import Skipped, SkyModel
-from .reading import Cell, Reading, numbered_lines, read_text
+from .reading import Cell, Reading, numbered_lines, read_text, rows_of_words
 from .source import PROFILES, Source
 
 _COLUMNS = {17: 1, 19: 3}  # how many of a row, and how many of these are coefficients of the spectrum
@@ -39,19 +40,12 @@ _POSITION += ("declination (deg)", "declination (arcmin)", "declination (arcsec)
 def looks_like_sagecal(text: str) -> bool:
     """Whether rows are those of such a model. Those of 17 columns may also be of Tigger, without a header; then a
     comment must speak of what only these files have."""
-    rows = (cells for _, cells in zip(range(20), _rows(text), strict=False))
+    rows = itertools.islice(rows_of_words(text), 20)
     counts = {len(cells) if all(map(_is_number, cells[1:])) else 0 for cells in rows}
     if counts == {17}:
         comments = "".join(line for _, line in numbered_lines(text) if line.lstrip().startswith("#"))
         return re.search(r"\bLSM\b|\(rad\)|\beX\b", comments) is not None
     return counts == {19}
-
-
-def _rows(text: str) -> Iterator[list[Cell]]:
-    for number, line in numbered_lines(text):
-        cells = [Cell(m[0], number, m.start() + 1) for m in re.finditer(r"\S+", line)]
-        if cells and not cells[0].text.startswith("#"):
-            yield cells
 
 
 def _is_number(cell: Cell) -> bool:
@@ -63,7 +57,7 @@ def read_sagecal(reading: Reading, text: str) -> SkyModel:
     clusters, names, first = reading.file + ".cluster", set(), None
     patches = _clusters(clusters) if os.path.exists(clusters) else None
     left_out: list[str] = []
-    for cells in _rows(text):
+    for cells in rows_of_words(text):
         first = first or len(cells)
         names.add(cells[0].text)
         if first not in _COLUMNS or len(cells) != first:
@@ -89,7 +83,7 @@ def _clusters(file: str) -> dict[str, tuple[str, Cell]]:
     """{name of a source: (its patch, where the file says so)}."""
     found: dict[str, tuple[str, Cell]] = {}
     reading = Reading(file)
-    for cells in _rows(read_text(file)):
+    for cells in rows_of_words(read_text(file)):
         if len(cells) < 2 or not all(re.fullmatch(r"[+-]?\d+", cell.text) for cell in cells[:2]):
             raise reading.error("expected the number of a cluster, that of its solutions, and sources", cells[0])
         for cell in cells[2:]:

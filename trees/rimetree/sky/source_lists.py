@@ -20,8 +20,8 @@ Source: mwa_hyperdrive's documentation, "Source lists: the RTS format"; WODEN's 
 
 from __future__ import annotations
 
+import functools
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -29,7 +29,7 @@ from .angles import axes_rad
 from .errors import SkyModelError, UnsupportedError
 from .flux_list import Stokes, spectrum_through
 from .model import SkyModel
-from .reading import Cell, Reading, numbered_lines
+from .reading import Cell, Reading, rows_of_words
 from .shapelets import Shapelets
 from .source import PROFILES, Source
 
@@ -39,16 +39,15 @@ _KINDS = {"POINT": "", "GAUSSIAN": PROFILES[0], "SHAPELET": "shapelets"}  # of W
 
 def looks_like_source_list(text: str) -> bool:
     """Whether the first line that is no comment is one of such a list."""
-    return re.match(r"(\s*#[^\n]*\n|\s*\n)*\s*SOURCE\s+\S+\s+\S+\s+\S+", text) is not None
+    first = next(rows_of_words(text), [])
+    return len(first) >= 4 and first[0].text == "SOURCE"
 
 
 def read_source_list(reading: Reading, text: str) -> SkyModel:
     """The model in the text of a list. Raises `SkyModelError` with file, line and column."""
     found = _List(reading)
-    for number, line in numbered_lines(text):
-        cells = [Cell(m[0], number, m.start() + 1) for m in re.finditer(r"\S+", line)]
-        if cells and not cells[0].text.startswith("#"):
-            found.take(cells)
+    for cells in rows_of_words(text):
+        found.take(cells)
     found.end()
     return reading.model()
 
@@ -188,13 +187,12 @@ class _List:
             if there != count:
                 what = {"": "points"}.get(kind, kind)
                 raise self._reading.error(f"{count} {what} are announced, and there are {there}", cell)
-        name, single = self._source.text, len(self._components) == 1
-        for index, one in enumerate(self._components):
-            own = name if single else f"{name}_{index}"
-            self._reading.source(own, one.place, lambda c=one, n=own, p=name: self._built(c, n, p))
+        patch = self._source.text
+        parts = [(one.place, functools.partial(self._built, one, patch)) for one in self._components]
+        self._reading.components(patch, parts)
         self._source, self._is_open = None, False
 
-    def _built(self, component: _Component, name: str, patch: str) -> Source:
+    def _built(self, component: _Component, patch: str, name: str) -> Source:
         if component.problem:
             raise component.problem
         if component.kind and not component.shape:

@@ -16,7 +16,7 @@ import re
 
 from .model import SkyModel
 from .polarisation import polarised
-from .reading import Cell, Reading, numbered_lines, without_comment
+from .reading import Cell, Reading, numbered_lines, without_comment, words
 from .source import PROFILES, Source, without_last_zeros
 
 # Tigger's own, where there is no header.
@@ -48,7 +48,7 @@ def read_tigger_text(reading: Reading, text: str) -> SkyModel:
         content = without_comment(line)
         if not content.strip():
             continue
-        values = [Cell(m[0], number, m.start() + 1) for m in re.finditer(r"\S+", content)]
+        values = words(content, number)
         cells = _cells(reading, columns, values, reported)
         count += 1
         name = cells["name"].text if "name" in cells else str(count)
