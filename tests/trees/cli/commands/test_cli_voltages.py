@@ -301,3 +301,29 @@ def test_an_integration_of_nothing_is_refused(command, layout, tmp_path):
     for nothing in ("0s", "-1s", "nan"):
         refused = correlate(command, layout, file, "--integration", nothing, code=2)
         assert "--integration" in refused.stderr
+
+
+@pytest.mark.parametrize("channels, slot_s, said", [(16, 0.02, "channels are 62.5 kHz wide"), (1024, 0.2, "turns")])
+def test_what_following_the_phase_centre_loses_is_said(command, tmp_path, channels, slot_s, said):
+    """Two antennas 4 km apart: what the warning says is missing from the correlation of strong voltages."""
+    layout, points, file = (tmp_path / name for name in ("two.csv", "points.skymodel", "volts"))
+    mwa = rt.telescopes.get("mwa")
+    east = np.array([-mwa.ecef_m[0, 1], mwa.ecef_m[0, 0], 0]) / np.hypot(*mwa.ecef_m[0, :2])
+    rows = [f"{name},{','.join(map(str, mwa.ecef_m[0] + at * east))},4" for name, at in (("a", 0.0), ("b", 4000.0))]
+    layout.write_text("\n".join(["# feed: linear", "name,x,y,z,diameter", *rows]) + "\n")
+    points.write_text("FORMAT = Name, Type, Ra, Dec, I\na, POINT, 06:00:00, -26.42.00, 100\n")
+    options = ["--format", "float32", "--layout", layout, "--sample-rate", "1MHz", "--freq", "1.4GHz", *COMMON]
+    options[options.index("4h00m00s")] = "6h00m00s"
+    command("make-voltages", file, *options, "--sky", points, "--duration", f"{slot_s}s", "--noise", "1Jy")
+    options += ["--channels", channels, "--channel-format", "float32", "--integration", f"{slot_s}s", "-o"]
+    done = command("correlate", file, *options, tmp_path / "o.ms")
+    (warning,) = re.findall("warning: .*lose up to .*", done.stderr)
+    lost = float(re.search(r"lose up to (\S+) %", warning)[1]) / 100
+    assert said in warning and 0.05 < lost < 0.5
+    (tile,) = rt.ms.tiles(tmp_path / "o.ms", ["DATA"], autocorrelations=True)
+    own, cross, other = tile["columns"]["DATA"][:, 0, 1:, [0, 3]].mean(axis=(0, 2))
+    assert tile["baselines"] == [(0, 0), (0, 1), (1, 1)]
+    found = abs(cross) / math.sqrt(own.real * other.real) * 101 / 100
+    assert found == pytest.approx(1 - lost, abs=0.015)  # noise of 1e-2 at most, and two digits of the warning
+    drifting = command("correlate", file, *options, tmp_path / "o.ms", "--drift", "--overwrite")
+    assert "lose up to" not in drifting.stderr

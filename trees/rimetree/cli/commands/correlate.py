@@ -38,6 +38,7 @@ def command(files, out, overwrite, phase_centre, integration, drift, realtime, d
     FILEs (or streams) of the first one, then those of the next. Interrupted, the set is readable.
     """
     import rimetree as rt
+    from rimetree.voltages.coherence import lost_by_following
     from rimetree.voltages.trees import voltage_tree
 
     feeds = given["feeds"]
@@ -67,6 +68,8 @@ def command(files, out, overwrite, phase_centre, integration, drift, realtime, d
         f"{utc_text(first.start_mjd_s)} UTC, {first.n_input} inputs, {bands}{first.n_channel} channels; "
         f"created {made.path}"
     )
+    for message in [] if drift else lost_by_following(array, phase_centre, recordings, slots.length_s, slots.n):
+        log(f"warning: {message}")
     # Streams of several bands come at the same time: none is to wait for more than a slot of another.
     time_slots = 1 if first.is_stream and len(recordings) > 1 else None
     _run(forest, out, slots.n * slots.length_s, realtime, time_slots)
