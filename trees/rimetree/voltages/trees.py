@@ -19,6 +19,11 @@ from .sample_orders import order_axes
 SAMPLE_RATES_HZ = {"mwa32t": 1.28e6, "mwa32t-swapped": 1.28e6, "chime": 390625.0, "chime-low": 390625.0}
 
 
+def usual_channel_format(format: str) -> str:
+    """What channels are rounded to where nothing else is said: samples that are floats may be of any size."""
+    return "float32" if format.startswith("float32") else "int8"
+
+
 @dataclass(frozen=True)
 class Recording:
     """How voltages were recorded, and what is to become of them.
@@ -27,8 +32,8 @@ class Recording:
     that they have already. `sample_rate_hz`: samples per second of a channel of the files; `centre_hz`: frequency that
     is at zero in them, or of their middle channel. `start_mjd_s`: when the first sample begins, seconds of MJD (UTC).
     `channels`, `taps`, `window`, `channel_format`, `gain`, `delay_s`: as of the node `Channelise`; `channels` None: the
-    files' own. Streams (tcp://, udp://, shm://) instead of files, which bring as many inputs each, have `duration_s`,
-    and are waited for `timeout_s`.
+    files' own; `channel_format` None: int8, or float32 of samples that are floats. Streams (tcp://, udp://, shm://)
+    instead of files, which bring as many inputs each, have `duration_s`, and are waited for `timeout_s`.
     """
 
     files: Sequence[str]
@@ -43,7 +48,7 @@ class Recording:
     channels: int | None = None
     taps: int = 1
     window: str = "rectangular"
-    channel_format: str = "int8"
+    channel_format: str | None = None
     gain: float = 1.0
     delay_s: Sequence[float] = ()
     duration_s: float | None = None
@@ -52,6 +57,8 @@ class Recording:
     def __post_init__(self) -> None:
         check_fields(self)
         check_format(self.format)
+        if self.channel_format is None:
+            object.__setattr__(self, "channel_format", usual_channel_format(self.format))
         if not (self.sample_rate_hz > 0 and self.centre_hz > 0):
             raise Error("sample_rate_hz and centre_hz must be positive")
         if self.channels is not None and self.file_channels != 1:

@@ -327,3 +327,22 @@ def test_what_following_the_phase_centre_loses_is_said(command, tmp_path, channe
     assert found == pytest.approx(1 - lost, abs=0.015)  # noise of 1e-2 at most, and two digits of the warning
     drifting = command("correlate", file, *options, tmp_path / "o.ms", "--drift", "--overwrite")
     assert "lose up to" not in drifting.stderr
+
+
+def test_channels_of_floats_are_floats(command, layout, tmp_path):
+    """Of which nothing says how large they are: as integers they would be cut off, or be 0."""
+    points, file = tmp_path / "points.skymodel", tmp_path / "volts"
+    points.write_text("FORMAT = Name, Type, Ra, Dec, I\na, POINT, 04:00:00, -26.42.00, 100\n")
+    options = ["--format", "float32", "--layout", layout, "--sample-rate", "1.28MHz", *COMMON]
+    command("make-voltages", file, *options, "--sky", points, "--duration", "20ms", "--noise", "100Jy")
+    found = []
+    for scale in (1e-4, 1.0, 1e4):
+        (np.fromfile(file, "<f4") * np.float32(scale)).tofile(tmp_path / "scaled")
+        command(
+            "correlate", tmp_path / "scaled", *options, "--channels", 32, "--integration", "20ms", "--overwrite",
+            "-o", tmp_path / "o.ms",
+        )  # fmt: skip
+        (tile,) = rt.ms.tiles(tmp_path / "o.ms", ["DATA"])
+        found.append(tile["columns"]["DATA"] / scale**2)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
+    np.testing.assert_allclose(found[2], found[1], rtol=1e-4)

@@ -115,6 +115,8 @@ def _recordings(files, *, feeds, lost, duration, timeout, **given) -> list:
 
 def _channelisation(format: str, *, file_channels, channels, taps, window, channel_format, gain) -> dict:
     """Fields of a Recording, and what follows where options are not given."""
+    from rimetree.voltages.trees import usual_channel_format
+
     if channels is None:
         channels = 128 if file_channels == 1 else 0
     refuse_without(
@@ -126,7 +128,7 @@ def _channelisation(format: str, *, file_channels, channels, taps, window, chann
         "taps": taps,
         "window": window or ("hann" if taps > 1 else "rectangular"),
         "channel_format": channel_format,
-        "gain": gain or _usual_gain(format, channel_format),
+        "gain": gain or _usual_gain(format, channel_format or usual_channel_format(format)),
     }
 
 

@@ -109,9 +109,7 @@ def channel_options(function):
         click.option(
             "--channel-format",
             type=click.Choice(choices_of("Channelise", "format")),
-            default="int8",
-            show_default=True,
-            help="What channels are rounded to.",
+            help="What channels are rounded to. Default: int8, or float32 where samples are, which may be of any size.",
         ),
         click.option(
             "--gain",
