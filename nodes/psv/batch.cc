@@ -80,8 +80,7 @@ class PsvKernel final : public BatchKernel {
     if (!layout_.has_common_jones) return evaluate_stacks(context, layout_, batch, skies_);
     bring_inputs_to_host(context, batch);
     RepeatedTerms repeated;
-    evaluate_stacks(context, layout_, repeated.add(layout_, batch), skies_);
-    repeated.finish();
+    evaluate_stacks(context, layout_, repeated.see(layout_, batch), skies_);
   }
 
   // With Jones terms all planes are summed anyway.
@@ -92,7 +91,7 @@ class PsvKernel final : public BatchKernel {
   void pull_back(BatchContext& context, std::span<PullBack* const> batch) override {
     if (!layout_.has_common_jones) return pull_back_stacks(context, batch);
     RepeatedTerms repeated;
-    pull_back_stacks(context, repeated.add(layout_, batch));
+    pull_back_stacks(context, repeated.see(layout_, batch));
     repeated.finish();
   }
   bool compares() const override { return true; }
@@ -110,7 +109,7 @@ class PsvKernel final : public BatchKernel {
     std::vector<Comparison> of_stacks(batch.begin(), batch.end());
     for (Comparison& comparison : of_stacks)
       for (std::size_t term = 0; term < comparison.terms.size(); ++term)
-        comparison.terms[term] = repeated.add(*layouts[term], *comparison.terms[term]);
+        comparison.terms[term] = &repeated.see(*layouts[term], *comparison.terms[term]);
     const bool done = compare_batch(context, layouts, of_stacks, slope, sums, skies_, compared_);
     if (done) repeated.finish();
     return done;
@@ -147,7 +146,6 @@ class PsvKernel final : public BatchKernel {
     if (terms.evaluations().empty()) return others;
     context.notes.add("psv-brightness-term", std::string("PSV: ") + kBrightnessAsTerm);
     evaluate_stacks(context, terms.layout(), terms.evaluations(), terms.skies());
-    terms.finish();
     return others;
   }
 

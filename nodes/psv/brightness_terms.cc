@@ -86,14 +86,14 @@ Evaluation& BrightnessTerms::with_terms(const Evaluation& evaluation) {
 }
 
 std::vector<Evaluation*> BrightnessTerms::take(const BatchContext& context, std::span<Evaluation* const> batch) {
-  std::vector<Evaluation*> others = others_than_taken(context, batch, given_);
-  for (Evaluation* given : given_) evaluations_.push_back(&with_terms(*given));
+  std::vector<Evaluation*> taken, others = others_than_taken(context, batch, taken);
+  for (const Evaluation* given : taken) evaluations_.push_back(&with_terms(*given));
   return others;
 }
 
 std::vector<PullBack*> BrightnessTerms::take(const BatchContext& context, std::span<PullBack* const> batch) {
-  std::vector<PullBack*> others = others_than_taken(context, batch, given_pulls_);
-  for (PullBack* given : given_pulls_) {
+  std::vector<PullBack*> taken, others = others_than_taken(context, batch, taken);
+  for (const PullBack* given : taken) {
     const Evaluation& inputs = with_terms(given->inputs);
     std::vector<Vells*> targets(inputs.children().size(), nullptr);
     for (const std::size_t slot : {kLmn, kShape})
@@ -104,14 +104,6 @@ std::vector<PullBack*> BrightnessTerms::take(const BatchContext& context, std::s
     pulls_.push_back(&made_pulls_.emplace_back(inputs, given->adjoint, std::move(targets), given->gradient));
   }
   return others;
-}
-
-void BrightnessTerms::finish() {
-  for (std::size_t i = 0; i < given_.size(); ++i) {
-    given_[i]->flags_are_set = evaluations_[i]->flags_are_set;
-    given_[i]->is_missing = evaluations_[i]->is_missing;
-  }
-  for (std::size_t i = 0; i < given_pulls_.size(); ++i) given_pulls_[i]->failure = pulls_[i]->failure;
 }
 
 }  // namespace rimetree::psv

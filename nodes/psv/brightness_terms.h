@@ -33,14 +33,12 @@ class BrightnessTerms {
   std::vector<Evaluation*> take(const BatchContext& context, std::span<Evaluation* const> batch);
   std::vector<PullBack*> take(const BatchContext& context, std::span<PullBack* const> batch);
 
-  // What was taken, as nodes with one pair of terms more. They share the results of those that were given, and finish()
-  // brings back what is set besides.
+  // What was taken, as nodes with one pair of terms more. They share the results of those that were given.
 
   const std::vector<Evaluation*>& evaluations() const { return evaluations_; }
   const std::vector<PullBack*>& pulls() const { return pulls_; }
   const ChildLayout& layout() const { return layout_; }
   PackedSkies& skies() { return skies_; }
-  void finish();
 
  private:
   template <class Item>
@@ -54,8 +52,8 @@ class BrightnessTerms {
   std::deque<std::vector<const Result*>> children_;
   std::deque<Evaluation> made_;
   std::deque<PullBack> made_pulls_;
-  std::vector<Evaluation*> given_, evaluations_;
-  std::vector<PullBack*> given_pulls_, pulls_;
+  std::vector<Evaluation*> evaluations_;
+  std::vector<PullBack*> pulls_;
 };
 
 }  // namespace rimetree::psv

@@ -91,12 +91,12 @@ std::vector<std::vector<Evaluation*>> terms_to_fold(BatchContext& context, const
 }
 
 FoldedTerms::FoldedTerms(ThreadPool& threads, const ChildLayout& layout, std::span<Evaluation* const> baselines)
-    : folded_(layout), given_(baselines.begin(), baselines.end()) {
+    : folded_(layout) {
   folded_.jones_elements.clear();
   for (const int elements : layout.jones_elements)
     folded_.brightness_elements = std::max(folded_.brightness_elements, static_cast<std::int32_t>(elements));
-  fold(threads, layout, *given_.front());
-  for (const Evaluation* evaluation : given_) {
+  fold(threads, layout, *baselines.front());
+  for (const Evaluation* evaluation : baselines) {
     std::vector<const Result*>& children =
         children_.emplace_back(evaluation->children().begin(), evaluation->children().begin() + kFirstJones);
     children[kBrightness] = &brightness_;
@@ -132,13 +132,6 @@ void FoldedTerms::fold(ThreadPool& threads, const ChildLayout& layout, const Eva
   brightness_.stamp = 1;
   for (const Result* part : key)
     brightness_.stamp = part->stamp == 0 || brightness_.stamp == 0 ? 0 : mix(brightness_.stamp, part->stamp);
-}
-
-void FoldedTerms::finish() {
-  for (std::size_t i = 0; i < given_.size(); ++i) {
-    given_[i]->flags_are_set = without_terms_[i]->flags_are_set;
-    given_[i]->is_missing = without_terms_[i]->is_missing;
-  }
 }
 
 }  // namespace rimetree::psv

@@ -31,12 +31,11 @@ class FoldedTerms {
   FoldedTerms(ThreadPool& threads, const ChildLayout& layout, std::span<Evaluation* const> baselines);
   FoldedTerms(const FoldedTerms&) = delete;
 
-  /// They share the results of those that were given, and finish() brings back what is set besides.
+  /// They share the results of those that were given.
   const std::vector<Evaluation*>& evaluations() const { return without_terms_; }
   const ChildLayout& layout() const { return folded_; }
   /// Their own, as nobody sees this sky again.
   PackedSkies& skies() { return skies_; }
-  void finish();
 
  private:
   void fold(ThreadPool& threads, const ChildLayout& layout, const Evaluation& evaluation);
@@ -44,7 +43,7 @@ class FoldedTerms {
   ChildLayout folded_;
   Result brightness_;
   PackedSkies skies_;
-  std::vector<Evaluation*> given_, without_terms_;
+  std::vector<Evaluation*> without_terms_;
   std::deque<std::vector<const Result*>> children_;
   std::deque<Evaluation> evaluations_;
 };
@@ -58,7 +57,6 @@ bool fold_terms(BatchContext& context, const ChildLayout& layout, std::span<Eval
   for (const std::vector<Evaluation*>& baselines : skies) {
     FoldedTerms folded(context.threads, layout, baselines);
     evaluate(folded);
-    folded.finish();
   }
   return !skies.empty();
 }

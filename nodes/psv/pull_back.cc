@@ -112,11 +112,7 @@ std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout
     pull_back_group(context, layout, skies, group);
   BrightnessTerms terms(layout);
   others = terms.take(context, std::span<PullBack* const>(others));
-  if (!terms.pulls().empty()) {
-    for (PullBack* left : pull_back_groups(context, terms.layout(), terms.pulls(), terms.skies()))
-      pull_back_general(terms.layout(), *left);
-    terms.finish();
-  }
+  if (!terms.pulls().empty()) pull_back_groups(context, terms.layout(), terms.pulls(), terms.skies());
   if (context.devices.empty()) others = pull_back_slices(context, layout, std::move(others), skies);
   if (!others.empty() && !context.devices.empty())
     context.notes.add("psv-host-adjoint",

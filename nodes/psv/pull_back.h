@@ -8,8 +8,8 @@
 
 namespace rimetree::psv {
 
-/// Pulls back what the adjoint kernel takes: baselines whose sky does not vary in time and whose (u, v, w) depend on no
-/// unknowns. Gives the others. Throws Cancelled.
+/// Pulls back what the kernels take, slice by slice or with the brightness as a term where they want that: baselines
+/// whose (u, v, w) depend on no unknowns. Gives the others. Throws Cancelled.
 std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout& layout,
                                         std::span<PullBack* const> batch, PackedSkies& skies);
 

@@ -42,7 +42,7 @@ const Result* RepeatedTerms::repeated(const ChildLayout& layout, memory::Pool& p
   return &all;
 }
 
-Evaluation& RepeatedTerms::repeat(const ChildLayout& layout, const Evaluation& evaluation) {
+Evaluation& RepeatedTerms::see(const ChildLayout& layout, const Evaluation& evaluation) {
   std::vector<const Result*>& children = children_.emplace_back();
   for (std::size_t slot = 0; slot < evaluation.children().size(); ++slot) {
     const Result* child = evaluation.children()[slot];
@@ -52,18 +52,8 @@ Evaluation& RepeatedTerms::repeat(const ChildLayout& layout, const Evaluation& e
   return evaluations_.emplace_back(evaluation.node, evaluation.request, evaluation.pool, children, evaluation.result);
 }
 
-const Evaluation& RepeatedTerms::see(const ChildLayout& layout, const Evaluation& evaluation) {
-  return repeat(layout, evaluation);
-}
-
-Evaluation* RepeatedTerms::add(const ChildLayout& layout, Evaluation& evaluation) {
-  Evaluation& seen = repeat(layout, evaluation);
-  given_evaluations_.emplace_back(&evaluation, &seen);
-  return &seen;
-}
-
-PullBack* RepeatedTerms::add(const ChildLayout& layout, PullBack& pull) {
-  const Evaluation& inputs = repeat(layout, pull.inputs);
+PullBack& RepeatedTerms::see(const ChildLayout& layout, PullBack& pull) {
+  const Evaluation& inputs = see(layout, pull.inputs);
   std::vector<Vells*> targets;
   for (std::size_t slot = 0; slot < inputs.children().size(); ++slot) {
     Vells* target = inputs.has_child(slot) ? pull.child(slot) : nullptr;
@@ -78,14 +68,10 @@ PullBack* RepeatedTerms::add(const ChildLayout& layout, PullBack& pull) {
   PullBack& seen = pulls_.emplace_back(inputs, pull.adjoint, std::move(targets), pull.gradient);
   seen.tangents = pull.tangents;
   given_pulls_.emplace_back(&pull, &seen);
-  return &seen;
+  return seen;
 }
 
 void RepeatedTerms::finish() {
-  for (const auto& [given, seen] : given_evaluations_) {
-    given->flags_are_set = seen->flags_are_set;
-    given->is_missing = seen->is_missing;
-  }
   for (const auto& [given, seen] : given_pulls_) given->failure = seen->failure;
   for (const auto& [target, gained] : gained_) add_over_sources(gained, *target);
 }

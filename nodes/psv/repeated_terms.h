@@ -17,31 +17,27 @@ bool is_common(const TensorShape& dims, int n_source);
 
 class RepeatedTerms {
  public:
-  /// The same evaluation, of children with a term for each source.
-  const Evaluation& see(const ChildLayout& layout, const Evaluation& evaluation);
-  /// The same, to be carried out: it shares the result, and finish() brings back what is set besides.
-  Evaluation* add(const ChildLayout& layout, Evaluation& evaluation);
-  /// The same share of a reverse pass. What its terms gain reaches their adjoints in finish().
-  PullBack* add(const ChildLayout& layout, PullBack& pull);
+  /// The same evaluation, of children with a term for each source. It shares the result.
+  Evaluation& see(const ChildLayout& layout, const Evaluation& evaluation);
+  /// The same share of a reverse pass. What its terms gain reaches their adjoints in finish(), and why it failed.
+  PullBack& see(const ChildLayout& layout, PullBack& pull);
   template <class Item>
-  std::vector<Item*> add(const ChildLayout& layout, std::span<Item* const> items) {
+  std::vector<Item*> see(const ChildLayout& layout, std::span<Item* const> items) {
     std::vector<Item*> seen;
-    for (Item* item : items) seen.push_back(add(layout, *item));
+    for (Item* item : items) seen.push_back(&see(layout, *item));
     return seen;
   }
   void finish();
 
  private:
-  Evaluation& repeat(const ChildLayout& layout, const Evaluation& evaluation);
   const Result* repeated(const ChildLayout& layout, memory::Pool& pool, const Result& term);
 
   std::map<const Result*, Result> results_;
   std::deque<std::vector<const Result*>> children_;
   std::deque<Evaluation> evaluations_;
   std::deque<PullBack> pulls_;
-  std::vector<std::pair<Evaluation*, const Evaluation*>> given_evaluations_;  // and as they were seen
-  std::vector<std::pair<PullBack*, const PullBack*>> given_pulls_;
-  std::map<Vells*, Vells> gained_;  // by the adjoint that it is for
+  std::vector<std::pair<PullBack*, const PullBack*>> given_pulls_;  // and as they were seen
+  std::map<Vells*, Vells> gained_;                                  // by the adjoint that it is for
 };
 
 }  // namespace rimetree::psv

@@ -213,8 +213,6 @@ void Slices::finish(Evaluation& given, Result& in_slice) const {
 
 void Slices::finish() {
   for (std::size_t i = 0; i < given_.size(); ++i) finish(*given_[i], nodes_[i].result);
-  for (std::size_t i = 0; i < given_pulls_.size(); ++i)
-    if (given_pulls_[i]->failure.empty()) given_pulls_[i]->failure = pulls_[i].failure;
   for (const auto& [target, gained] : gained_)
     to_all(gained, *target, [](const double* from, double* to, std::size_t n) {
       for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
