@@ -62,6 +62,15 @@ def test_without_an_index_the_flux_is_the_same(tmp_path):
     assert read(tmp_path, MODEL.replace("{ -0.77, 0.1 }", "{\n -0.5 }"))[0].spectrum == (-0.5,)
 
 
+def test_other_spellings(tmp_path):
+    text = MODEL.replace("-58d48m00s", "-58:48:00").replace("23h23m24s", "23:23:24")
+    text = text.replace("0.2 GHz", "200000 kHz").replace('"two # words"', '"# words"')
+    expected, found = read(tmp_path, MODEL), read(tmp_path, text)
+    assert found.names == [name.replace("two ", "") for name in expected.names]
+    np.testing.assert_allclose(found.radec_rad, expected.radec_rad, rtol=1e-14)
+    assert [one.ref_freq_hz for one in found] == [one.ref_freq_hz for one in expected]
+
+
 @pytest.mark.parametrize(
     ("replaced", "by", "message"),
     [
@@ -87,6 +96,22 @@ def test_without_an_index_the_flux_is_the_same(tmp_path):
         ("{ -0.77, 0.1 }", "{ -0.77, steep }", "13:31: spectral index is 'steep', expected a number"),
         ("    sed {", "    sed { frequency 1 MHz fluxdensity Jy 1 0 0 0 }\n    sed {", "6:3: a component has one sed"),
         ("skymodel fileformat 1.1\n", "skymodel fileform 1.1\n", "expected skymodel fileformat 1.1"),
+        ("source {", "source (", "3:8: expected { after source"),
+        ("source {", "cluster {", "3:1: expected a source, not cluster"),
+        ('"G111.7 -02.1"', '""', "4:8: a source has no name"),
+        ("source {", 'source { name "x" }\nsource {', "3:1: source 'x' has no components"),
+        ("frequency 200 MHz", "frequency 0 MHz", "11:17: a frequency of 0 Hz"),
+        ("10d30m00s\n", "10d30m00s } component {\n", "17:29: a component has one sed, or measurements"),
+        (
+            "    measurement { frequency 100 MHz fluxdensity mJy 4000 40 0 0 }\n",
+            "    sed { frequency 1 MHz fluxdensity Jy 1 0 0 0 }\n",
+            "17:29: a component has one sed, or measurements",
+        ),
+        (
+            "measurement { frequency 80 MHz fluxdensity Jy 1 0 0 0 }",
+            "",
+            "22:3: a component has one sed, or measurements",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path, replaced, by, message):

@@ -163,6 +163,21 @@ def test_several_values_in_a_row_of_fits(tmp_path):
         sky.read(write_fits(tmp_path / "x.fits", columns))
 
 
+def test_rows_may_have_lines_between_them(tmp_path):
+    path = tmp_path / "x.gaul"
+    path.write_text(text_of(" ").replace("S\n", "S\n\n# the second one\n").replace("2000.0", "J2000"))
+    check(sky.read(path))
+
+
+def test_indices_and_axes_that_are_not_known(tmp_path):
+    path = tmp_path / "x.gaul"
+    rows = [(0, 0, 10, 20, 1, 0.02, 0.0, 5, "nan", "S"), (1, 0, 11, 20, 1, 0.02, "nan", 5, 0, "S")]
+    path.write_text(text_of(" ", rows=rows))
+    line, point = sky.read(path)
+    assert line.spectrum == () and line.gaussian == pytest.approx((0.02 * DEG, 0, 5 * DEG))
+    assert not point.is_extended
+
+
 def test_a_table_without_rows(tmp_path):
     path = tmp_path / "x.gaul"
     path.write_text(text_of(" ", rows=[]))
@@ -249,6 +264,18 @@ def test_a_table_of_gleam_x(tmp_path):
     assert {source.ref_freq_hz for source in model} == {2e8} and model.total_flux_jy == 9
     assert model[0].gaussian == pytest.approx((0.02 * DEG, 0.01 * DEG, 75 * DEG))
     assert not model[1].is_extended and not model[2].is_extended
+
+
+def test_other_files_of_tables(tmp_path):
+    columns = [("Name", "1A", None, ["", "b"])]
+    columns += [(name, "D", None, [1.0, 2.0]) for name in ("RAJ2000", "DEJ2000", "S_200")]
+    assert sky.read(write_fits(tmp_path / "x.fits", columns)).names == ["s1", "b"]
+    for name, header, second, message in (
+        ("y", {"EQUINOX": 1950.0}, None, "positions are of equinox 1950.0, expected 2000"),
+        ("z", {}, columns, "the file holds 2 tables of sources, expected one"),
+    ):
+        with pytest.raises(SkyModelError, match=message):
+            sky.read(write_fits(tmp_path / f"{name}.fits", columns, header, second))
 
 
 def test_other_tables(tmp_path):

@@ -95,6 +95,13 @@ def test_lists_of_fluxes_go_through_their_entries(tmp_path):
         ("ra: 10.5", "ra: 10.5\n    ra: 11", 4, "ra is given twice", SkyModelError),
         ("ra: 10.5", "[ra, dec]: 10.5", 3, "a list stands where a name is expected", SkyModelError),
         ("comp_type: point", "comp_type: [point]", 5, "comp_type is a list", SkyModelError),
+        (
+            "comp_type: point",
+            "comp_type: {gaussian: {maj: 1, min: 1, pa: 0}, shapelet: {}}",
+            5,
+            "type gaussian, shapelet are not supported",
+            UnsupportedError,
+        ),
     ],
 )
 def test_errors_have_a_line(tmp_path, old, new, line, message, error):

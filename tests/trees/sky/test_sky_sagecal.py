@@ -53,6 +53,17 @@ def test_one_spectral_index(tmp_path):
     assert read(tmp_path, text, format="tigger-text").names == ["P1"]
 
 
+@pytest.mark.parametrize("row", ["a b c d e f g h i j k l m n o p q r s\n", "P2 1 2 3\n"])
+def test_other_rows_are_no_model(tmp_path, row):
+    with pytest.raises(SkyModelError, match="not a sky model that can be read"):
+        read(tmp_path, MODEL + row)
+
+
+def test_seconds_that_are_rounded_up(tmp_path):
+    """As rounding writers make of 59.9996."""
+    assert math.degrees(read(tmp_path, MODEL.replace("12 59.5", "12 60"))["P1"].dec_rad) == pytest.approx(48 + 13 / 60)
+
+
 def test_shapes_are_those_of_converted_models(tmp_path):
     """As its converter writes a Gaussian of another format: half of axes, and the angle less 90 degrees."""
     bbs = tmp_path / "x.skymodel"
@@ -83,7 +94,10 @@ def test_sources_in_no_cluster_are_left_out(tmp_path):
         (MODEL.replace(" 143e6", ""), None, "sky.txt:4:1: the row has 18 columns, expected 19 as in the first row"),
         (HEADER + "P1 1 2 3\n", None, "sky.txt:3:1: the row has 4 columns, expected 17 or 19"),
         (MODEL.replace("32 0", "bright 0"), None, "sky.txt:3:23: a value is 'bright', expected a number"),
-        (MODEL.replace("48 12", "48 72"), None, "sky.txt:3:15: minutes and seconds are numbers from 0 to 60"),
+        *(
+            (MODEL.replace("48 12 59.5", wrong), None, "sky.txt:3:15: minutes and seconds are numbers from 0 to 60")
+            for wrong in ("48 72 1", "48 60 1", "48 -1 1", "48 12 61", "48 12 -1")
+        ),
         (MODEL.replace("48 12", "98 12"), None, "sky.txt:3:1: source 'P1': declination 98.2165 deg is outside"),
         (MODEL.replace("143000000.0", "0"), None, "sky.txt:3:1: source 'P1' has a spectrum but no reference frequency"),
         (MODEL.replace("G2", "P1"), None, "sky.txt:4:1: a source named 'P1' was already given in line 3"),

@@ -107,7 +107,7 @@ def _source(reading: Reading, cells: Sequence[Cell], patch: str) -> Source:
         dec_rad=dec,
         stokes_jy=tuple(fluxes),
         ref_freq_hz=reference_hz,
-        spectrum=tuple(spectrum) if any(spectrum) else (),
+        spectrum=tuple(spectrum),
         rm_rad_m2=rm,
         patch=patch,
         **_shape(reading, name, [2 * extent for extent in extents], angle + math.pi / 2),

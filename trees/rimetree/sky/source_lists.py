@@ -228,6 +228,6 @@ class _List:
 
     def _whole(self, cell: Cell, what: str) -> int:
         number = self._reading.number(cell, what)
-        if number != int(number) or number < 0:
+        if number != int(number):
             raise self._reading.error(f"{what} is {cell.text!r}, expected a whole number", cell)
         return int(number)
