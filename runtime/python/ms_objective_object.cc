@@ -43,7 +43,7 @@ PyObject* evaluate(PyObject* self, PyObject* with_gradient) {
       const WithoutGil without;
       outcome = contents.objective->evaluate(*evaluator, gradient, &cancellation);
     }
-    return tuple(integer(static_cast<std::int64_t>(outcome.n_tiles)), number(outcome.value),
+    return tuple(integer(static_cast<std::int64_t>(outcome.n_tiles)), boolean(outcome.has_good), number(outcome.value),
                  gradient ? gradient_vector(evaluator->forest(), outcome.gradient) : none());
   });
 }
@@ -61,7 +61,8 @@ PyObject* state(PyObject* self, PyObject*) {
 }
 
 PyMethodDef methods[] = {
-    {"evaluate", evaluate, METH_O, "evaluate(gradient) -> (tiles with data, value, vector of derivatives or None)"},
+    {"evaluate", evaluate, METH_O,
+     "evaluate(gradient) -> (tiles with data, whether any are good, value, vector of derivatives or None)"},
     {"state", state, METH_NOARGS, "state() -> dict: tiles, rows, and what is kept in memory"},
     {nullptr, nullptr, 0, nullptr}};
 

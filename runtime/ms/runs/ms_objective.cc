@@ -25,6 +25,17 @@ const Objective& objective_of(const Forest& forest, int root) {
               "; what is summed over a Measurement Set is a ChiSquare or a LogLikelihood");
 }
 
+/// Whether any datum of a tile is not flagged, and has a weight, as far as these were read.
+bool has_good(const Tile& tile) {
+  const std::size_t n_cell = tile.n_channel() * tile.n_correlation();
+  for (std::size_t i = 0; i < tile.n_visibility(); ++i) {
+    const bool is_there = tile.row[i / n_cell] >= 0;
+    if (is_there && (tile.flag.empty() || tile.flag[i] == 0) && (tile.weight.empty() || tile.weight[i] > 0))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 MsObjective::MsObjective(std::unique_ptr<MeasurementSet> ms, Evaluator& evaluator, int root, const Options& options)
@@ -39,6 +50,7 @@ MsObjective::MsObjective(std::unique_ptr<MeasurementSet> ms, Evaluator& evaluato
   tiles_ = std::make_unique<TileStream>(*reader_, TileStream::Options{false, options_.memory_bytes});
   if (tiles_->size() > 1) refuse_what_is_no_data(evaluator);
   results_.resize(tiles_->size());
+  has_good_.resize(tiles_->size());
   for (std::size_t i = 0; i < tiles_->size(); ++i) data_id_.push_back(next_data_id());
 }
 
@@ -131,6 +143,8 @@ void MsObjective::add_tile(Evaluator& evaluator, Tile& tile, std::size_t index, 
   if (found.value->status == Result::Status::missing) return;
   if (!found.value->ok()) report_failures(found.value->failures, reader_->tiles()[index]);
   ++outcome.n_tiles;
+  if (!has_good_[index]) has_good_[index] = has_good(tile);
+  outcome.has_good = outcome.has_good || *has_good_[index];
   outcome.value += found.value->value.real()[0];
   for (const auto& [node, slope] : found.gradient.by_node()) {
     if (outcome.gradient.of(node).empty()) outcome.gradient.include(node, slope.size());

@@ -27,6 +27,7 @@ class MsObjective {
     double value = 0;
     Gradient gradient;        ///< with respect to all unknowns below the node; empty if it was not asked for
     std::size_t n_tiles = 0;  ///< that had data; without any there is no value
+    bool has_good = false;    ///< whether any datum of these is not flagged, and has a weight
   };
 
   /// `root`: a ChiSquare or LogLikelihood of the evaluator's forest. Throws Error if it is something else, MsError for
@@ -56,8 +57,9 @@ class MsObjective {
   Options options_;
   std::unique_ptr<TileReader> reader_;
   std::unique_ptr<TileStream> tiles_;
-  std::vector<std::uint64_t> data_id_;  // by tile
-  std::vector<KeptResults> results_;    // by tile
+  std::vector<std::uint64_t> data_id_;         // by tile
+  std::vector<std::optional<bool>> has_good_;  // by tile; as of Outcome
+  std::vector<KeptResults> results_;           // by tile
   std::uint64_t kept_result_bytes_ = 0;
   std::optional<bool> keeps_leaves_;
 };

@@ -325,3 +325,30 @@ def test_what_does_not_fit_is_said(observed, tmp_path):
         rt.MsObjective(forest, observed, "chi2")(TRUTH[:3])
     with pytest.raises(rt.Error, match="no data in any of the 0 time-slot groups"):
         rt.MsObjective(forest, observed, "chi2", time_range_s=(0, 1))()
+
+
+@pytest.mark.parametrize("flag_bit", [1, 0])
+def test_data_that_are_all_flagged_are_said(tmp_path, flag_bit):
+    """A likelihood of nothing is 0 wherever the unknowns are, and an optimiser takes that for an end."""
+    path = str(tmp_path / "obs.ms")
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=20, integration_s=10)
+    ns = rt.NodeScope()
+    ns.data << rt.MergeFlags(rt.Constant(1.0), rt.ZeroFlagger(rt.Constant(0.0), oper="EQ"))
+    for p, q in PAIRS:
+        ns.sink(p, q) << rt.Sink(ns.data, station_1_index=p, station_2_index=q, write_flags=True)
+    rt.Forest(ns).run(path)
+    ns = rt.NodeScope()
+    ns.flux << rt.Parm(3.0, solvable=True)
+    for p, q in PAIRS:
+        data = rt.Spigot(station_1_index=p, station_2_index=q, flag_bit=flag_bit)
+        ns.equation(p, q) << rt.Condeq(data, rt.Matrix22(ns.flux, 0, 0, ns.flux))
+    ns.chi2 << rt.ChiSquare(*(ns.equation(p, q) for p, q in PAIRS))
+    objective = rt.MsObjective(rt.Forest(ns), path)
+    if flag_bit == 0:
+        assert objective.value() > 0
+        return
+    for call in (objective, objective.value):
+        with pytest.raises(
+            rt.Error, match=r"all data of .*obs.ms that node 'chi2' would sum are flagged or have weight"
+        ):
+            call()

@@ -26,6 +26,8 @@ class Forest(Protocol):
 
     def set_parameters(self, x: np.ndarray) -> None: ...
 
+    def get_state(self, node: str) -> dict: ...
+
 
 class MsObjective:
     """A ChiSquare or LogLikelihood node of a forest, summed over a Measurement Set: a function of all unknowns.
@@ -76,8 +78,8 @@ class MsObjective:
         """The value and its gradient, [unknown] as `Forest.parameter_vector` (value's unit per unknown's unit).
 
         `x`: the vector of unknowns to set first; None: their present values. The gradient is computed in reverse mode,
-        at the cost of a few evaluations however many unknowns there are. Raises `Error` where a node fails or no tile
-        has data.
+        at the cost of a few evaluations however many unknowns there are. Raises `Error` where a node fails, no tile
+        has data, or all data are flagged.
         """
         value, gradient = self._evaluate(x, True)
         return value, np.array(gradient)
@@ -89,10 +91,16 @@ class MsObjective:
     def _evaluate(self, x, with_gradient: bool):
         if x is not None:
             self.forest.set_parameters(x)
-        n_tile, value, gradient = self._core.evaluate(with_gradient)
+        n_tile, has_good, value, gradient = self._core.evaluate(with_gradient)
         if n_tile == 0:
             raise Error(f"node {self.node!r} has no data in any of the {len(self)} time-slot groups of {self.path}")
+        if not has_good and not self._takes_flagged_data():
+            raise Error(f"all data of {self.path} that node {self.node!r} would sum are flagged or have weight 0")
         return value, gradient
+
+    def _takes_flagged_data(self) -> bool:
+        spigots = (one["name"] for one in self.forest.nodes() if one["class"] == "Spigot")
+        return any(self.forest.get_state(name)["flag_bit"] == 0 for name in spigots)
 
     def __len__(self) -> int:
         """Number of time-slot groups."""
