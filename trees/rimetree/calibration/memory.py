@@ -19,6 +19,7 @@ from .plan.planning import CalibrationOptions, GroupPlan
 from .plan.solve_trees import SolveTree
 from .terms.grid import Chunk
 from .terms.kinds import FREQUENCY_QUANTITIES, ROTATIONS, TIME_QUANTITIES, observed_elements
+from .terms.planes import MOST_SLOPES
 from .terms.terms import Term, has_amplitude
 
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
@@ -107,6 +108,8 @@ def memory_need(
     per_cell += 8 * _REAL * bool(tree.looked)  # factors of weights
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
     counts = Counter((one.term, one.direction) for one in tree.parameters if not one.fixed)
+    planes = {term.name for term in terms if term.plane}
+    counts = {key: min(count, MOST_SLOPES) if key[0] in planes else count for key, count in counts.items()}
     sums = _sums(plan, tiles, tree.n_part, terms, len(chunk.slot_s))
     results = cells * per_cell
     if sums <= budget // 2:  # as the Solver: so many baselines at a time
@@ -312,6 +315,7 @@ def check_directions(
         free = [e for e in term.elements if e not in term.kind.given]
         seen = sum(observed_elements(free, group.correlations)) * len(term.kind.quantities)
         n = seen * (len({term.shared_by(names, name) for name in names}) - 1)  # without the reference antenna
+        n = min(n, MOST_SLOPES) if term.plane else n
         parts += [(n, tiles[term.name])] * (len(directions[term.name]) if n > 0 else 0)
     has_sums = _sums(plan, tiles, n_part, terms, len(chunk.slot_s)) <= budget // 2
     size = _matrices(parts, budget, successive=options.solver.successive, has_sums=has_sums) if parts else 0

@@ -208,7 +208,7 @@ class Session:
         always = any(chunk is one for one in self.plan.chunks[:: -(-len(self.plan.chunks) // _COMPARED)])
         self._fits = MadeFits(functools.partial(likeness_of, *of_what), always=always)
         where = ChunkSearch(self._search, self.tree, self._terms, self._options, chunk, reference)
-        found = fit_chunk(where, run, self._fits.alike)
+        found = fit_chunk(where, run, self._fits)
         self._fits.end()
         self._search.take_tiles(None)
         return found
@@ -315,24 +315,25 @@ class Session:
         rank = ranks(self._terms, self._shapes(chunk))
         pairs = self._gauge.pairs(rank, self._axes(chunk))
         asked = self._begin_at(chunk, reference, begin, only, rank, pairs)
-        solved = self._solved(data)
+        solved = self._solved(data, reference)
         if only is not None:
             return solved
         if solved is not None and turned_in_forest(forest, self._terms, self.tree.parameters, solved, reference):
-            solved = self._solved(data).after(solved)
+            solved = self._solved(data, reference).after(solved)
         moves = Moves(self.tree)
         if (pairs or self.tree.axes) and solved is not None:
             tables = {name: tables_of(parm) for name, parm in solved.parms.items()}
             moves.exchange(pairs, tables, self._axes(chunk), reference)
             moves.turn(tables, reference)
             moves.into(forest)
-            forest.set_state(self.tree.solver, parms=sorted(node for node in asked if not moves.is_held(node)))
-            again = self._solved(data)
+            left = [node for node in asked if not moves.is_held(node)]
+            forest.set_state(self.tree.solver, parms=self.tree.planes.parms(left))
+            again = self._solved(data, reference)
             solved = again if pairs else again.after(solved)
         for _ in range(_LOOKS if self._weights else 0):
             if solved is None or not self._look(chunk):
                 break
-            solved = self._solved(data)
+            solved = self._solved(data, reference)
         self._fits.add(solved, moves, in_doubt=begin.lowest is False)
         return solved
 
@@ -360,7 +361,7 @@ class Session:
             times, frequencies = chunk.times[name], self.plan.frequencies[name]
             edges = {"time_edges_s": times.edges, "freq_edges_hz": frequencies.edges[[0, -1]]}
             forest.set_state(node.name, **edges, value=times.centre.reshape(-1, 1, 1, 1))
-        held = self.tree.held_turns()
+        held, in_planes = self.tree.held_turns(), {}
         for one in self.tree.parameters:
             axes = chunk.times[one.term], self.plan.frequencies[one.term]
             known = self._given.value(one, *axes, reference, held.get((one.term, one.direction), ()))
@@ -368,27 +369,36 @@ class Session:
                 known = begin.values.get(one.node, self._values.get(one.node, one.start))
             known = 0.0 if one.node in gone else known if one.node in asked else one.start
             start = np.broadcast_to(known, shapes[one.term])
-            forest.set_state(
-                one.node,
-                time_edges_s=chunk.times[one.term].edges,
-                freq_edges_hz=self.plan.frequencies[one.term].edges,
-                value=np.ascontiguousarray(start[:, :, None, None]),
-                normalised=self._gauge.rank(one, rank, pairs, reference),
-            )
+            state = {
+                "time_edges_s": axes[0].edges,
+                "freq_edges_hz": axes[1].edges,
+                "normalised": self._gauge.rank(one, rank, pairs, reference),
+            }
+            if one.node in self.tree.planes:
+                in_planes[one.node] = start, state
+            else:
+                forest.set_state(one.node, value=np.ascontiguousarray(start[:, :, None, None]), **state)
+        for plane in self.tree.planes:
+            own = {node: in_planes[node] for node in plane.places}
+            (_, state), *_ = own.values()
+            slopes = plane.slopes_of({node: start for node, (start, _) in own.items()})
+            for name, value in zip(plane.slopes, slopes, strict=True):
+                forest.set_state(name, value=np.ascontiguousarray(value[:, :, None, None]), **state)
         if self.tree.scale is not None:
             asked.add(self.tree.scale.name)
             self._set_scale(chunk, 1.0 if begin.scale is None else begin.scale)
-        forest.set_state(self.tree.solver, parms=sorted(asked))
+        forest.set_state(self.tree.solver, parms=self.tree.planes.parms(asked))
         return asked
 
     def _look(self, chunk: Chunk) -> bool:
         """Looks at the residuals of a chunk; whether the weights have changed."""
         return self._weights.look(self._looked, self.forest(), self._set, self._data.options(chunk))
 
-    def _solved(self, data: Tiles) -> SolveReport | None:
+    def _solved(self, data: Tiles, reference: int) -> SolveReport | None:
         show, forest = self._on_iteration, self.forest()
         accuracy = {"precision": self._options.precision, "tolerance": self._options.tolerance}
         tell = None if show is None else lambda _, iteration, chi_square, *__: show(iteration, chi_square)
         solves = forest.solve_tiles(data, **accuracy, progress=tell)
         # Rows of a baseline that a slot has twice are in a tile of their own: the one with most data counts.
-        return max(solves, key=lambda one: sum(g.equations for g in one.groups), default=None)
+        found = max(solves, key=lambda one: sum(g.equations for g in one.groups), default=None)
+        return self.tree.planes.expanded(found, reference)

@@ -21,6 +21,9 @@ from ...tile_values import tile_values
 from ..plan.solve_trees import DataSelection, SolveTree, within_limits
 from .coherence import Factors
 
+#: Of noise alone: a fit that leaves more has not explained the data.
+MOST_DEVIATIONS = 4.0
+
 _CELLS = 1 << 12  # of all baselines that are looked at together: of that many a hundredth part shows
 _MANY, _APART = 32, 3  # channels
 _ELEMENTS = {"XX": 0, "XY": 1, "YX": 2, "YY": 3, "RR": 0, "RL": 1, "LR": 2, "LL": 3, "I": 0}
@@ -73,6 +76,12 @@ def likeness_of(forest: Forest, tree: SolveTree, tiles: Tiles, data: DataSelecti
     good &= kept.reshape(*kept.shape[:3], 4)[..., place] > 0
     left = left * np.sqrt(np.where(good, weight, 0.0))
     return [along(left, good, 2), along(left, good, 1)]
+
+
+def looks_like_noise(each: Iterable[Likeness]) -> bool | None:
+    """Whether neighbours along each axis are no more alike than noise makes them; None where nothing was compared."""
+    compared = [one for one in each if one.variance > 0]
+    return all(one.deviations <= MOST_DEVIATIONS for one in compared) if compared else None
 
 
 def along(left: NDArray[np.complex128], good: NDArray[np.bool_], axis: int) -> Likeness:

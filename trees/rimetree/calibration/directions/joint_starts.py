@@ -73,7 +73,7 @@ class JointStarts:
         self._alone = len(terms) == 1 and (terms[0].turns or circular)
         self._hopeless = False  # all directions together have not explained the data of this chunk
         kinds = (*DIAGONAL, *ROTATIONS) if circular else DIAGONAL
-        self.possible = len(of) == 1 and all(term.kind.name in kinds for term in terms)
+        self.possible = len(of) == 1 and all(term.kind.name in kinds and not term.plane for term in terms)
 
     def few(self, shapes: Mapping[str, tuple[int, int]], without: Collection[str] = ()) -> bool:
         """Whether there may be not too many unknowns: of all, and of an interval and feed of a term of directions."""

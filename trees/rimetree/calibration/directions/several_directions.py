@@ -97,9 +97,10 @@ class SeveralDirections:
         search: Search,
         phasors: Phasors,
         scales: Mapping[str, float] | None = None,
+        worth: float = 0.0,
     ) -> None:
-        """Goes on from other values, of directions that have terms, if they lead to where more is explained; `scales`
-        of their models, if these are known."""
+        """Goes on from other values, of directions that have terms, if they lead to where more is explained, by more
+        than it is `worth`; `scales` of their models, if these are known."""
         before = dict(self.values), dict(self.scales), self._seen.copy(), set(self._lost), self._explained()
         self._lost = set(self._without)
         self.values = dict(values)
@@ -115,13 +116,13 @@ class SeveralDirections:
         }
         self._lost |= {name for name, scale in (scales or {}).items() if scale == 0}
         self._rounds(search, phasors, _SAME)
-        if not self._explained() > before[-1]:
+        if not self._explained() > before[-1] + worth:
             self.values, self.scales, self._seen, self._lost, _ = before
 
     def leave_noise(self, names: Collection[str], search: Search, phasors: Phasors) -> None:
         """Takes those of some directions to be absent of which the search finds no more than in noise alone, as large
         as what is left of the data. Not where the others do not fit: then that is not noise."""
-        noise = self._noise_left()
+        noise = self.noise
         if noise > POOR * self._sums.floor[0]:
             return
         for name in names:
@@ -153,7 +154,8 @@ class SeveralDirections:
         chi_square = float(self._sums.data.sum() - self._explained())
         return is_good(chi_square, freedom, *self._sums.floor)
 
-    def _noise_left(self) -> float:
+    @property
+    def noise(self) -> float:
         """Chi-square for each degree of freedom that is left, with all that has been found."""
         freedom = self._freedom()
         return float(self._sums.data.sum() - self._explained()) / freedom if freedom > 0 else math.nan

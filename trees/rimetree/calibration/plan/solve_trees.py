@@ -22,6 +22,7 @@ from ..model.held import Held
 from ..model.model_trees import SkyPart, model_nodes
 from ..model.models import Model
 from ..terms.gauge import Axis, brightest
+from ..terms.planes import Planes
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term, has_amplitude, is_among
 from .term_nodes import TermNodes
@@ -104,6 +105,7 @@ class SolveTree:
     `untold`: (term, direction, None for the whole sky) of which this sky tells nothing, held at the unit matrix.
     `axes`: {(term, direction): the axis around which full matrices may be turned}.
     `turning`: names of terms of which a phase between the feeds may turn full matrices inside of them.
+    `planes`: what stands between parameters of terms in planes and the Parms that are solved for.
     """
 
     solver: NodeStub
@@ -123,6 +125,7 @@ class SolveTree:
     axes: dict[tuple[str, str | None], Axis] = field(default_factory=dict)
     turning: frozenset[str] = frozenset()
     compared: dict[tuple[int, int], tuple[NodeStub, NodeStub]] = field(default_factory=dict)
+    planes: Planes = field(default_factory=lambda: Planes(()))
 
     @property
     def n_column(self) -> int:
@@ -230,6 +233,7 @@ def solve_tree(
         made.axes,
         made.turning,
         dict(zip(group.baselines, zip(*of_baselines[:2], strict=True), strict=True)),
+        Planes(tuple(made.planes.values())),
     )
 
 

@@ -6,6 +6,9 @@ import functools
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ... import nodes as rt
 from ...ms import MsGroup
 from ...writing.scope import NodeScope, NodeStub
@@ -23,6 +26,7 @@ from ..terms.gauge import (
     turned_inside,
 )
 from ..terms.kinds import ROTATIONS, TIME_QUANTITIES
+from ..terms.planes import Plane, places_in_plane
 from ..terms.term_trees import Parameter, jones_nodes
 from ..terms.terms import Term
 from .told_terms import has_crossed_hands, is_told, tells_crossed_hands_alone
@@ -32,7 +36,7 @@ class TermNodes:
     """Made as they are asked for. `redundant`: names of terms, none of `terms`, that are held at the unit matrix.
 
     `parameters`: of all nodes so far; `fluxes`: {None, "patch" or "source": {direction: Jy}}; `presence`, `middles`,
-    `untold`, `axes`: as of `SolveTree`."""
+    `untold`, `axes`, `planes`: as of `SolveTree`."""
 
     def __init__(
         self, ns: NodeScope, group: MsGroup, model: Model, terms: Sequence[Term], redundant: Sequence[Term], held: Held
@@ -52,6 +56,9 @@ class TermNodes:
         self.middles: dict[str, NodeStub] = {}
         self.untold: set[tuple[str, str | None]] = set()
         self.axes: dict[tuple[str, str | None], Axis] = {}
+        self.planes: dict[tuple[str, str | None], Plane] = {}
+        self._slopes: dict[tuple[str, str | None], list[NodeStub]] = {}
+        self._places = functools.cache(functools.partial(_places_of, group))
 
     def node(self, term: Term, antenna: int, direction: str | None) -> NodeStub:
         """The matrix of a term; antennas that share their solutions have one node."""
@@ -68,9 +75,26 @@ class TermNodes:
         else:
             fixed, held = self._gauge(term, direction)
             around = {"modulus": self._modulus(term, direction), "middle": self._middle(term)}
+            if term.plane:
+                around |= {"slopes": self._slopes_of(term, direction, fixed), "place": self._places()[antenna]}
             self._made[key], own = jones_nodes(self._ns, term, antenna, direction, fixed=fixed, held=held, **around)
             self.parameters.extend(own)
+            if term.plane:
+                plane = self.planes[term.name, direction]
+                plane.places[own[0].node], plane.antennas[own[0].node] = self._places()[antenna], antenna
         return self._made[key]
+
+    def _slopes_of(self, term: Term, direction: str | None, fixed: bool) -> list[NodeStub]:
+        """The Parms of a term in a plane, of a direction."""
+        key = (term.name, direction)
+        if key not in self._slopes:
+            quals = () if direction is None else (direction,)
+            count = len(next(iter(self._places().values())))
+            names = [self._ns[f"{term.name}_slope{k}"] for k in range(count)]
+            names = [name(*quals) if quals else name for name in names]
+            self._slopes[key] = [name << rt.Parm(0.0, solvable=not fixed) for name in names]
+            self.planes[key] = Plane(tuple(node.name for node in self._slopes[key]), {}, {})
+        return self._slopes[key]
 
     @property
     def turning(self) -> frozenset[str]:
@@ -116,6 +140,11 @@ class TermNodes:
         if term.name not in self.middles and TIME_QUANTITIES & set(term.kind.quantities):
             self.middles[term.name] = self._ns[f"{term.name}_middle"] << rt.Parm(0.0, solvable=False)
         return self.middles.get(term.name)
+
+
+def _places_of(group: MsGroup) -> dict[int, NDArray[np.float64]]:
+    """Of the antennas of a group, in a plane over the array."""
+    return places_in_plane({a: group.antenna_xyz_m[a] for a in group.antennas}, group.antenna_names)
 
 
 def _is_told(

@@ -13,12 +13,14 @@ from ..data.hands import TURNS
 from ..plan.planning import GroupPlan
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS, TIME_QUANTITIES, phase_per_unit
+from ..terms.planes import places_in_plane
 from ..terms.terms import Term
 from .diagonal_gains import on_baselines
 from .fringe import fringe_fit
 from .fringe_joint import with_best_pairs
 from .fringe_pairs import delays_beside_tec
 from .phase_search import best_phases
+from .plane_search import best_slopes
 
 #: Kinds of terms that are searched for along frequency.
 SEARCHED = ("delay", "tec")
@@ -50,6 +52,8 @@ class IntervalSearch:
         how = {"any_phase": any_phase, "origins": origins}
         if term.kind.name in ROTATIONS:
             return self.search_rotation(term, sums, product, **how)
+        if term.plane:
+            return self.search_plane(term, sums, product)
         at_time, at_frequency = self.cells(term, sums)
         shape = (*self.intervals_of(term, sums.bins.chunk), len(sums.antennas))
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]  # [time, freq, antenna, antenna]
@@ -62,6 +66,23 @@ class IntervalSearch:
         if term.kind.name == "phase":
             return self.phases(feeds, cells, shape)
         return self.fringes(feeds, phase_per_unit(term.kind.quantities[0], sums.frequency_hz), cells, shape, **how)
+
+    def search_plane(self, term: Term, sums: Coherence, product, place: int = 0) -> NDArray[np.float64]:
+        """[1, time, freq, antenna] values in a plane over the array, relative to the reference. `place`: as of
+        `best_slopes`."""
+        shape = (*self.intervals_of(term, sums.bins.chunk), len(sums.antennas))
+        group, (at_time, at_frequency) = self.plan.group, self.cells(term, sums)
+        places = places_in_plane({a: group.antenna_xyz_m[a] for a in group.antennas}, group.antenna_names)
+        places = np.array([places[antenna] for antenna in sums.antennas])
+        apart = places[sums.baselines[:, 0]] - places[sums.baselines[:, 1]]
+        rate, product = phase_per_unit(term.kind.quantities[0], sums.frequency_hz), product[..., :2].sum(axis=-1)
+        found = np.zeros((1, *shape))
+        for t, f in np.ndindex(shape[:2]):
+            own = product[:, at_time == t].sum(axis=1)[:, at_frequency == f]
+            u = rate[at_frequency == f][None, :, None] * apart[:, None, :]
+            slopes = best_slopes(own.ravel(), u.reshape(own.size, -1), place)
+            found[0, t, f] = (places - places[self.reference]) @ slopes
+        return found
 
     def search_rotation(self, term, sums, product, *, any_phase: bool, origins: int) -> NDArray:
         """[1, time, freq, antenna] angles (rad) or rotation measures (rad/m^2) of a rotation of linear feeds, relative

@@ -37,6 +37,9 @@ Fit = Callable[[frozenset[str]], tuple[StartingValues, SolveReport | None]]
 #: The same of a fit that begins at what another one, which began and ended so, has found.
 Again = Callable[[StartingValues, SolveReport], tuple[StartingValues, SolveReport | None]]
 
+#: Whether what the last fit has left looks like noise; None where nothing tells.
+IsNoise = Callable[[SolveReport], bool | None]
+
 
 @dataclass(frozen=True, eq=False)
 class BestFit:
@@ -50,9 +53,12 @@ class BestFit:
     hidden: tuple[str, ...] = ()
 
 
-def best_fit(fit: Fit, names: Sequence[str]) -> BestFit:
-    """The best of the fit to all directions `names` and, where it is poor, of those with fewer."""
+def best_fit(fit: Fit, names: Sequence[str], is_noise: IsNoise = lambda _: None) -> BestFit:
+    """The best of the fit to all directions `names` and, where it is poor, of those with fewer. `is_noise` is asked
+    where data do not say how large noise is, for weights may be off by any factor."""
     begin, solved = fit(frozenset())
+    if solved is not None and names and not begin.floor > 0 and _excess(begin, solved) > POOR and is_noise(solved):
+        return BestFit(begin, solved)
     without: Collection[str] = frozenset()
     changed = False
     # Where the lowest minimum has been found models are to blame for what is left.

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from ...evaluation.solving import SolveReport
-from ..data.likeness import Likeness
+from ..data.likeness import looks_like_noise
 from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
 from ..terms.gauge import told_by_terms
 from .fewer_directions import BestFit, best_fit, by_how_much, is_explained, with_more_starts
 from .gain_signal import without_noise
 from .hidden_directions import hidden
+from .made_fits import MadeFits
 from .named_values import tables_of
 from .searched_again import SearchAgain
 from .solved_directions import ChunkSearch
 from .starting_values import Run, StartingValues
-
-#: How alike what a fit leaves is, of neighbours along each axis.
-Alike = Callable[[SolveReport | None], Sequence[Likeness]]
 
 #: Standard deviations of noise in one of many solves of terms of the whole sky.
 _MANY_SOLVES, _TOGETHER = 4.0, 4.5  # one that says so, the root of the sum of all squares
 _MOST_TURNS, _MOST_INTERVALS = 8, 12  # of a term; of which each is turned by itself
 
 
-def fit_chunk(one: ChunkSearch, run: Run, alike: Alike) -> BestFit:
-    """The best fit to a chunk. `run`: fits Parms to it."""
+def fit_chunk(one: ChunkSearch, run: Run, fits: MadeFits) -> BestFit:
+    """The best fit to a chunk. `run`: fits Parms to it, and adds to `fits` what it has made."""
     where = one.chunk, one.reference, one.options
     begun = bool(one.options.start)
 
@@ -43,7 +41,7 @@ def fit_chunk(one: ChunkSearch, run: Run, alike: Alike) -> BestFit:
         return begin, run(begin, None)
 
     names = () if begun else list(one.tree.presence)
-    found = best_fit(fit, names)
+    found = best_fit(fit, names, lambda solved: looks_like_noise(fits.alike_now(solved)))
     if one.search.in_two_steps and names:
         searched = SearchAgain(one, one.search.of_directions)
         found = with_more_starts(found, again, searched.falls_short)
@@ -52,9 +50,13 @@ def fit_chunk(one: ChunkSearch, run: Run, alike: Alike) -> BestFit:
     deviations = None if names else _MANY_SOLVES
 
     def explains(found: BestFit) -> bool:
+        # Where data do not say how large noise is, weights may be off by any factor.
+        noise = None if found.begin.floor > 0 else looks_like_noise(fits.alike(found.solved))
+        if noise is not None:
+            return noise
         if not is_explained(found, deviations):
             return False
-        each = [own.deviations for own in alike(found.solved)]
+        each = [own.deviations for own in fits.alike(found.solved)]
         each += [] if deviations is None else [by_how_much(found)]
         # Each says it by itself: what is little of one is not of all.
         return max(each, default=0.0) <= _MANY_SOLVES and math.hypot(*(max(0.0, own) for own in each)) <= _TOGETHER

@@ -98,7 +98,7 @@ def _signal(tree: SolveTree, term: Term, direction: str, tables: Tables) -> floa
 def _unknowns(directions: SolvedDirections, name: str) -> int:
     """Of a direction; delays and TEC count twice, as they are looked for in more places than phases."""
     searched = {term.name for term in directions.terms_of(name) if term.kind.name in MOVING}
-    return sum(directions.cells_of(one.term) * (1 + (one.term in searched)) for one in directions.parameters(name))
+    return sum(count * (1 + (term in searched)) for term, count in directions.unknowns(name).items())
 
 
 def _explained(directions: SolvedDirections, name: str, most: int) -> Callable[[NDArray[np.complex128]], float]:

@@ -110,7 +110,6 @@ def _of_noise(one: ChunkSearch, directions: SolvedDirections, name: str) -> floa
     searched = {term.name for term in directions.terms if term.kind.name in MOVING}
     solved = {own.node for own in one.tree.solved(one.reference)}
     count = [0, 0]
-    for own in directions.parameters(name):
-        if own.node in solved:
-            count[own.term in searched] += directions.cells_of(own.term)
+    for term, unknowns in directions.unknowns(name, solved).items():
+        count[term in searched] += unknowns
     return explained_of_noise(phases=count[False], turns=count[True])

@@ -15,11 +15,14 @@ class MadeFits:
 
     def __init__(self, look: Callable[[], list[Likeness]] = list, *, always: bool = False):
         self._look, self._always = look, always
-        self._each: list[tuple[SolveReport | None, Moves, list[Likeness]]] = []
+        self._each: list[tuple[SolveReport | None, Moves]] = []
+        self._alike: dict[int, list[Likeness]] = {}
 
     def add(self, solved: SolveReport | None, moves: Moves, *, in_doubt: bool) -> None:
         """How a fit has ended, and what was moved between terms after it."""
-        self._each.append((solved, moves, self._look() if self._always or in_doubt else []))
+        self._each.append((solved, moves))
+        if self._always or in_doubt:
+            self._alike[len(self._each) - 1] = self._look()
 
     def end(self) -> None:
         """After the last fit: lets go of the data."""
@@ -27,8 +30,14 @@ class MadeFits:
 
     def moves(self, solved: SolveReport | None) -> Moves | None:
         """After a fit; None where none was made."""
-        return next((moves for one, moves, _ in self._each if one is solved), None)
+        return next((moves for one, moves in self._each if one is solved), None)
 
     def alike(self, solved: SolveReport | None) -> list[Likeness]:
         """Of what a fit has left, along frequency and along time, if that was looked at."""
-        return next((alike for one, _, alike in self._each if one is solved), [])
+        return next((self._alike.get(k, []) for k, (one, _) in enumerate(self._each) if one is solved), [])
+
+    def alike_now(self, solved: SolveReport | None) -> list[Likeness]:
+        """The same, of the last fit in any case."""
+        if self._each and self._each[-1][0] is solved and solved is not None:
+            self._alike.setdefault(len(self._each) - 1, self._look())
+        return self.alike(solved)

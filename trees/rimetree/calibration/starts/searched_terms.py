@@ -61,7 +61,11 @@ class SearchedTerms:
             several=several,
             circular=circular,
             crossed=crossed,
-            in_doubt=turned or bool(rates) or whole.in_doubt or bool(crossed and (around or several)),
+            in_doubt=turned
+            or bool(rates)
+            or any(term.plane for term in terms)
+            or whole.in_doubt
+            or bool(crossed and (around or several)),
             scaled=not has_amplitude(terms),
         )
 

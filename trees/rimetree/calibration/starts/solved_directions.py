@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -121,6 +121,12 @@ class SolvedDirections:
         own = {term.name for term in self.terms}
         found = [one for one in self.tree.parameters if one.direction == name and one.term in own]
         return list({one.node: one for one in found}.values())
+
+    def unknowns(self, name: str, among: Container[str] | None = None) -> dict[str, int]:
+        """{term: how many values of a direction are solved for}; `among`: of these nodes of parameters (None: all)."""
+        own = [one for one in self.parameters(name) if among is None or one.node in among]
+        nodes = {term: [one.node for one in own if one.term == term] for term in {one.term for one in own}}
+        return {term: self.cells_of(term) * len(self.tree.planes.parms(of)) for term, of in nodes.items()}
 
     def cells_of(self, term: str) -> int:
         """How many solution intervals a term has."""

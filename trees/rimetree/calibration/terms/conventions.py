@@ -49,6 +49,7 @@ def covers(one: Term, other: Term) -> bool:
         and (len(one.elements) >= len(other.elements))
         and (one.kind.name != "leakage")
         and (other.all_windows or not one.all_windows)
+        and (other.plane or not one.plane)
         and as_fine(one, other)
     )
 

@@ -147,6 +147,9 @@ ROTATIONS = ("rotation", "faraday")
 #: Kinds that can be made to act on both feeds alike.
 CAN_BE_SCALAR = ("phase", "amplitude", "delay", "rate")
 
+#: Kinds of which the values of antennas can be made to lie in a plane over the array.
+IN_PLANES = ("tec", "phase", "delay")
+
 #: Kinds that turn phases, and do nothing besides; of both feeds or each.
 TURNING = ("phase", "delay", "rate", "tec")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from .terms import Term
 class Parameter:
     """One real parameter of a term: node `node` is part `part` ("re", "im", "amplitude", "phase", "clock", "rate",
     "tec", "rotation") of element `element` (index into `Term.elements`) for an antenna and a direction (None: the whole
-    sky).
+    sky). It is a Parm or, of a term in a plane, follows from slopes (`Plane`).
 
     `start`: its value in the unit matrix. `fixed`: keeps it for every antenna. `referred`: keeps it for the reference
     antenna.
@@ -66,24 +67,32 @@ def jones_nodes(
     held: set[tuple[str, str]],
     modulus: NodeStub | float = 1.0,
     middle: NodeStub | None = None,
+    slopes: Sequence[NodeStub] = (),
+    place: Sequence[float] = (),
 ) -> tuple[NodeStub, list[Parameter]]:
     """The matrix `ns.NAME(antenna[, direction])` of a term and its parameters `ns.NAME_PART(...)`; antennas that share
     their solutions have those of the first of them.
 
     `fixed`: none of them is solved for. `held`: (part, element) of those that are not for a reference antenna.
     `modulus`: of phasors, and by which rotations are multiplied. `middle`: of solution intervals (MJD, seconds), for a
-    term of rates.
+    term of rates. `slopes`, `place`: of a term in a plane, its Parms and the antenna's coordinates (`Plane`).
     """
     quals = (antenna,) if direction is None else (antenna, direction)
     parameters, nodes = [], {}
     for part, element, start in parts_of(term):
         name = term.elements[element]
-        node = ns[f"{term.name}_{part}{name}"](*quals) << rt.Parm(value=start, solvable=not fixed)
+        value = _in_plane(slopes, place) if slopes else rt.Parm(value=start, solvable=not fixed)
+        node = ns[f"{term.name}_{part}{name}"](*quals) << value
         nodes[part, element] = node
         parameters.append(
             Parameter(node.name, term.name, part, element, antenna, direction, start, fixed, (part, name) in held)
         )
     return ns[term.name](*quals) << _matrix(term, nodes, modulus, middle), parameters
+
+
+def _in_plane(slopes: Sequence[NodeStub], place: Sequence[float]) -> NodeDef:
+    terms = [rt.Multiply(float(factor), slope) for factor, slope in zip(place, slopes, strict=True)]
+    return rt.Add(*terms) if len(terms) > 1 else terms[0]
 
 
 def _matrix(term: Term, nodes: dict, modulus: NodeStub | float, middle: NodeStub | None) -> NodeDef:

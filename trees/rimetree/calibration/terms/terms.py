@@ -14,6 +14,7 @@
                                          width at half maximum, e.g. "smooth 2MHz CS*=4MHz"
              | "on" FIELD { FIELD }      solved for on these fields only (numbers, names or patterns): terms in turn
              | "scalar"                  the same for both feeds (phase, amplitude, delay, rate)
+             | "plane"                   values of antennas lie in a plane over the array (tec; scalar phase or delay)
              | "all windows"             the same in all spectral windows, which are then solved together
     time-unit      = ms | s | min | h | slot | slots
     frequency-unit = Hz | kHz | MHz | GHz | chan | chans
@@ -32,7 +33,7 @@ from fnmatch import fnmatchcase
 
 from ...arguments import check_fields, checked
 from ..errors import CalibrationError
-from .kinds import CAN_BE_SCALAR, KINDS, TURNING, Kind
+from .kinds import CAN_BE_SCALAR, IN_PLANES, KINDS, TURNING, Kind
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _AMOUNT = re.compile(r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)?\s*([A-Za-z]+)")
@@ -44,8 +45,8 @@ _SCANS = ("scan", "scans")
 _DIRECTIONS = ("patch", "source")
 _ALL_WINDOWS = "all windows"
 _OPTIONS = (
-    '"per patch", "per source", "scalar", "all windows", "common ANTENNAS", "smooth WIDTH" or "on FIELDS"; commas '
-    "stand between options, spaces between names"
+    '"per patch", "per source", "scalar", "plane", "all windows", "common ANTENNAS", "smooth WIDTH" or "on FIELDS"; '
+    "commas stand between options, spaces between names"
 )
 
 
@@ -71,7 +72,8 @@ class Term:
     of the directions that have it (none: all); `scalar`: whether it acts on both feeds alike; `all_windows`: whether a
     solution holds for all spectral windows together; `fields`: on which it is solved for, where terms are solved in
     turn (none: all); `common`: patterns of antennas, those of each of which share one solution; `smooth`: (pattern of
-    antennas, width in Hz) of the kernel along frequency, the last that fits an antenna counts.
+    antennas, width in Hz) of the kernel along frequency, the last that fits an antenna counts; `plane`: whether the
+    values of antennas lie in a plane over the array.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Term:
     fields: tuple[str, ...] = ()
     common: tuple[str, ...] = ()
     smooth: tuple[tuple[str, float], ...] = ()
+    plane: bool = False
     text: str = ""
 
     def __post_init__(self) -> None:
@@ -154,7 +157,15 @@ def parse_term(text: str) -> Term:
         raise CalibrationError(
             f'term {text!r}: smooth wants several solutions along frequency, e.g. "8chan, smooth 2MHz"'
         )
-    return Term(name, KINDS[kind_name], **found, text=text.strip())
+    term = Term(name, KINDS[kind_name], **found, text=text.strip())
+    if term.plane and not (kind_name in IN_PLANES and term.elements == ("",)):
+        raise CalibrationError(
+            f'term {text!r}: "plane" is an option of {" and ".join(IN_PLANES)}, the same for both feeds, e.g. '
+            '"tec, 1slot, plane" or "delay, scalar, plane"'
+        )
+    if term.plane and term.common:
+        raise CalibrationError(f'term {text!r}: antennas in a plane have no solutions in common: "plane" or "common"')
+    return term
 
 
 @checked
@@ -194,6 +205,8 @@ def _option(text: str, option: str, kind_name: str) -> dict[str, object]:
         return {"smooth": _smooth(text, words[1:])}
     if words == _ALL_WINDOWS.split():
         return {"all_windows": True}
+    if option == "plane":
+        return {"plane": True}
     if option == "scalar":
         if kind_name not in CAN_BE_SCALAR:
             raise CalibrationError(
@@ -227,7 +240,7 @@ def _interval(text: str, option: str) -> tuple[str, Interval]:
     units = [*_TIME, "slots", "scans", "Hz", "kHz", "MHz", "GHz", "chan"]
     bare = match and match[1] is None and match[2].lower() not in _SLOTS + _CHANNELS + _SCANS
     if not match or bare:
-        similar = difflib.get_close_matches(option, ["per patch", "per source", "scalar", _ALL_WINDOWS], n=1)
+        similar = difflib.get_close_matches(option, ["per patch", "per source", "scalar", "plane", _ALL_WINDOWS], n=1)
         hint = f" (did you mean {similar[0]}?)" if similar else ""
         raise CalibrationError(
             f"term {text!r}: there is no option {option!r}{hint}; expected an interval (a number and "

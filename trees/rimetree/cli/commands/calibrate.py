@@ -84,6 +84,7 @@ def command(ms, terms, out, **given):
       2min 10s 3slots 1scan   8chan 1.5MHz   "per patch"   "per source"   scalar   "all windows"
       "per patch A* B"  only these patches      "on 3C286"  only on this field (with --in-turn)
       "common CS*"  these antennas share one    "smooth 2MHz CS*=4MHz"  smoothed along frequency
+      plane  values of antennas lie in a plane over the array (tec; phase and delay with scalar)
     Terms stand in the measurement equation from the left to the right, those of patches inside the others. A term of
     "all windows" has one solution for all spectral windows of a field, which are then solved together.
 
