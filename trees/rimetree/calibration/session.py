@@ -361,7 +361,7 @@ class Session:
             times, frequencies = chunk.times[name], self.plan.frequencies[name]
             edges = {"time_edges_s": times.edges, "freq_edges_hz": frequencies.edges[[0, -1]]}
             forest.set_state(node.name, **edges, value=times.centre.reshape(-1, 1, 1, 1))
-        held, in_planes = self.tree.held_turns(), {}
+        held, starts = self.tree.held_turns(), {}
         for one in self.tree.parameters:
             axes = chunk.times[one.term], self.plan.frequencies[one.term]
             known = self._given.value(one, *axes, reference, held.get((one.term, one.direction), ()))
@@ -369,21 +369,10 @@ class Session:
                 known = begin.values.get(one.node, self._values.get(one.node, one.start))
             known = 0.0 if one.node in gone else known if one.node in asked else one.start
             start = np.broadcast_to(known, shapes[one.term])
-            state = {
-                "time_edges_s": axes[0].edges,
-                "freq_edges_hz": axes[1].edges,
-                "normalised": self._gauge.rank(one, rank, pairs, reference),
-            }
-            if one.node in self.tree.planes:
-                in_planes[one.node] = start, state
-            else:
-                forest.set_state(one.node, value=np.ascontiguousarray(start[:, :, None, None]), **state)
-        for plane in self.tree.planes:
-            own = {node: in_planes[node] for node in plane.places}
-            (_, state), *_ = own.values()
-            slopes = plane.slopes_of({node: start for node, (start, _) in own.items()})
-            for name, value in zip(plane.slopes, slopes, strict=True):
-                forest.set_state(name, value=np.ascontiguousarray(value[:, :, None, None]), **state)
+            state = {"time_edges_s": axes[0].edges, "freq_edges_hz": axes[1].edges}
+            starts[one.node] = start, {**state, "normalised": self._gauge.rank(one, rank, pairs, reference)}
+        for name, (start, state) in self.tree.planes.starts(starts).items():
+            forest.set_state(name, value=np.ascontiguousarray(start[:, :, None, None]), **state)
         if self.tree.scale is not None:
             asked.add(self.tree.scale.name)
             self._set_scale(chunk, 1.0 if begin.scale is None else begin.scale)

@@ -100,7 +100,11 @@ def test_slopes_of_antennas_and_back(plane):
 
 def test_reports_are_of_antennas(plane):
     planes = Planes([plane])
-    assert planes.parms({"t2", "t0", "x"}) == ["s0", "s1", "x"] and "t1" in planes and "s0" not in planes
+    assert planes.parms({"t2", "t0", "x"}) == ["s0", "s1", "x"]
+    given = {node: (np.full((1, 1), 3.0 + place[0]), {"state": 1}) for node, place in plane.places.items()}
+    starts = planes.starts(given | {"x": (np.zeros((1, 1)), {})})
+    assert list(starts) == ["x", "s0", "s1"] and starts["s0"][1] == {"state": 1}
+    np.testing.assert_allclose([starts["s0"][0], starts["s1"][0]], [[[1.0]], [[0.0]]], atol=1e-14)
     parms = {"s0": parm([1, 2], [1, 1]), "s1": parm([0, 0], [1, 1]), "x": parm([5, 5], [0, 0])}
     report = SolveReport("solver", "sums", [], parms, [1.0], 0.0, 0.0)
     assert list(planes.expanded(report, 0).parms) == ["x", "t0", "t1", "t2", "t3"]

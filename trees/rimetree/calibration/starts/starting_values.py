@@ -6,6 +6,7 @@ as well (`SolveTree.scale` fits it further).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +18,10 @@ from ...evaluation.solving import SolveReport
 from ...ms import OpenSet, Tiles
 from ..data.coherence import Coherence, Factors
 from ..data.hands import Hands
-from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of, is_good
+from ..directions.goodness import chi_square_of, freedom_of, is_good
 from ..directions.joint_phases import MOST_ANTENNAS, better_phases
 from ..directions.joint_starts import JointStart, JointStarts
+from ..directions.plane_starts import find_planes
 from ..directions.several_directions import SeveralDirections
 from ..model.held import Held
 from ..model.model_trees import SkyPart
@@ -38,7 +40,6 @@ from .named_values import by_direction, named, tables_of
 from .searched_terms import SearchedTerms
 from .whole_sky import WholeSkySearch
 
-_OTHER_PEAKS, _FEW_PEAKS = 8, 2  # of a direction, where it is known when there are enough, and else
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
 
 
@@ -349,7 +350,9 @@ class StartingSearch:
         """What the search for all directions together has led to, where that was made."""
         of_bins = (lambda x: self._intervals.free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
         if term.plane:
-            self._of_planes(found, term, sums, search, phasors)
+            parts = [part.directions[term.per] for part in self._parts]
+            at_peak = functools.partial(self._intervals.search_plane, term, sums)
+            find_planes(found, sums, parts, search, phasors, at_peak)
             return None
         found.run(search, phasors, of_bins if term.kind.name in ALONG_FREQUENCY else None)
         if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
@@ -369,21 +372,6 @@ class StartingSearch:
         elif joint is not None:
             found.take(self._jointly(term, sums, joint), search, phasors, joint.scales)
         return joint
-
-    def _of_planes(self, found: SeveralDirections, term: Term, sums: Coherence, search, phasors) -> None:
-        """Planes shift sources, so that those of several directions hide each other's peaks, and may exchange them: all
-        begin at 0, which is mostly near. If that does not explain the data, other peaks are begun at, of the brightest
-        direction first, and count if they explain much more."""
-        found.take({}, search, phasors)
-        parts = np.array([part.directions[term.per] for part in self._parts])
-        places = range(_OTHER_PEAKS if sums.floor[0] > 0 else _FEW_PEAKS)
-        for name in [one for one in found.order if one in found.values]:
-            product = sums.product[..., parts == name].sum(axis=-1)
-            for place in places:
-                if found.fits:
-                    return
-                begin = self._intervals.search_plane(term, sums, product, place)
-                found.take({name: begin}, search, phasors, worth=SIGNIFICANT**2 * found.noise)
 
     def _jointly(self, term: Term, sums: Coherence, joint: JointStart) -> dict[str, NDArray[np.float64]]:
         """{direction: [element, time, freq, antenna]} of a term."""

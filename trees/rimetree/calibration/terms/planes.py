@@ -89,16 +89,18 @@ class Planes:
         self._planes = list(planes)
         self._of = {node: plane for plane in planes for node in plane.places}
 
-    def __contains__(self, node: str) -> bool:
-        """Whether a parameter is no Parm, but follows from slopes."""
-        return node in self._of
-
-    def __iter__(self):
-        return iter(self._planes)
-
     def parms(self, nodes: Collection[str]) -> list[str]:
         """Names of the Parms behind parameters, in order."""
         return sorted({parm for node in nodes for parm in (self._of[node].slopes if node in self._of else (node,))})
+
+    def starts(self, given: Mapping[str, tuple[NDArray[np.float64], dict]]) -> dict:
+        """{name of a Parm: (values [time, freq], its other state)} of {parameter: the same}."""
+        found = {node: own for node, own in given.items() if node not in self._of}
+        for plane in self._planes:
+            own = {node: given[node] for node in plane.places}
+            slopes = plane.slopes_of({node: values for node, (values, _) in own.items()})
+            found |= {name: (value, own[next(iter(own))][1]) for name, value in zip(plane.slopes, slopes, strict=True)}
+        return found
 
     def expanded(self, solved: SolveReport | None, reference: int) -> SolveReport | None:
         """A report with what was found of antennas instead of slopes."""
