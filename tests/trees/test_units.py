@@ -3,7 +3,7 @@
 import astropy.units as u
 import numpy as np
 import pytest
-from astropy.coordinates import Angle
+from astropy.coordinates import Angle, SkyCoord
 
 import rimetree as rt
 
@@ -174,6 +174,20 @@ def test_sky_models_telescopes_and_sets_take_quantities(tmp_path):
     (group,) = rt.ms.groups(made.path)
     assert group.phase_centre_rad == pytest.approx(np.radians([15, -30]))
     assert group.frequency_hz == pytest.approx((1.3995e9, 1.4005e9))
+    model, centre = rt.sky.SkyModel([source]), [12, -29] * u.deg
+    for function in (model.shapes_in_plane, model.shape_axes, model.shapes_seen_from, model.tangents):
+        np.testing.assert_array_equal(function(centre), function(tuple(centre.to_value("rad"))))
+
+
+def test_directions_of_astropy_are_refused_by_name(tmp_path):
+    """They hold several directions, or one, and are no sequence then."""
+    centre = SkyCoord("1h00m00s", "-30d00m")
+    with pytest.raises(rt.Error, match=r"phase_centre_rad must be a sequence \(each a number\).* not <SkyCoord"):
+        rt.ms.create(tmp_path / "a.ms", "kat-7", phase_centre_rad=centre, duration_s=60, integration_s=20)
+    model = rt.sky.SkyModel([rt.sky.Source("a", 0.2, -0.5, (1, 0, 0, 0))])
+    for function in (model.shape_axes, lambda centre: rt.sky_nodes(rt.NodeScope(), model, centre)):
+        with pytest.raises(rt.Error, match=r"phase_centre_rad must be a sequence \(each a number\).* not <SkyCoord"):
+            function(centre)
 
 
 def test_masked_constants_are_flagged():

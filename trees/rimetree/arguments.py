@@ -200,11 +200,19 @@ def _fits(value, hint) -> bool:
     if origin in (Sequence, Iterable, list, set):
         if isinstance(value, str) or not isinstance(value, Iterable):
             return False
-        return not parts or not isinstance(value, Sequence | np.ndarray) or _all_fit(value, parts[0])
+        return not parts or not hasattr(value, "__len__") or _has_elements_that_fit(value, parts[0])
     if origin in (dict, Mapping):
         return isinstance(value, Mapping)
     kind = origin or hint
     return not isinstance(kind, type) or isinstance(value, kind) or (kind is np.ndarray and _is_array_like(value))
+
+
+def _has_elements_that_fit(value, hint) -> bool:
+    try:
+        len(value)
+    except TypeError:  # of one direction, say, in an object that may also hold several
+        return False
+    return _all_fit(value, hint)
 
 
 def _all_fit(values, hint) -> bool:

@@ -74,3 +74,9 @@ def test_delays_per_patch_of_one_feed(tmp_path, n_channel):
 def test_gains_of_one_visibility_are_undetermined(one, tmp_path, term):
     report = calibration.calibrate(one, SKY, parse_terms([term]), tmp_path / "s.h5", CalibrationOptions())
     assert not report.usable and set(report.flagged) == {"undetermined"}
+
+
+def test_a_sky_without_sources_is_an_error(one, tmp_path):
+    for sky in (rt.sky.SkyModel([]), {0: rt.sky.SkyModel([])}):
+        with pytest.raises(calibration.CalibrationError, match="the sky model has no sources"):
+            calibration.calibrate(one, sky, parse_terms(["G: diag"]), tmp_path / "out.h5")

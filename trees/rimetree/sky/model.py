@@ -218,6 +218,7 @@ class SkyModel(Sequence):
         """[S] whether `shape_rad` is in the (l, m) plane already, not on the sky."""
         return self._array([s.shape_in_plane for s in self.sources], dtype=np.bool_)
 
+    @checked
     def shapes_in_plane(self, phase_centre_rad: Sequence[float]) -> Float64Array:
         """[S,3] as `shape_rad`, in the (l, m) plane of a phase centre (ra, dec), or [S,4] with the number of the
         profile (`PROFILES`) as nodes take it where not all are of the first one. Sources with `shape_in_plane` have
@@ -228,11 +229,13 @@ class SkyModel(Sequence):
             shapes[turned] = projected(shapes[turned], self.radec_rad[turned], phase_centre_rad)
         return np.column_stack([shapes, self.profile]) if self.profile.any() else shapes
 
+    @checked
     def shape_axes(self, phase_centre_rad: Sequence[float]) -> Float64Array:
         """[S,6] components of the axes of each profile along u, v and w of a phase centre (ra, dec), major then minor,
         radians: as sources on the sky see baselines, w included; zeros for points and for shapelets."""
         return axes_at(self.shape_rad, self.tangents(phase_centre_rad))
 
+    @checked
     def shapes_seen_from(self, phase_centre_rad: Sequence[float]) -> Float64Array:
         """`shape_axes` [S,6], or [S,7] with the number of the profile where not all are of the first one;
         `shapes_in_plane` where all lie in the (l, m) plane."""
@@ -241,6 +244,7 @@ class SkyModel(Sequence):
         axes = self.shape_axes(phase_centre_rad)
         return np.column_stack([axes, self.profile]) if self.profile.any() else axes
 
+    @checked
     def tangents(self, phase_centre_rad: Sequence[float]) -> Float64Array:
         """[S,2,3] unit vectors to the east and to the north at each source as coordinates u, v, w of a phase centre
         (ra, dec); of sources with `shape_in_plane` those at the phase centre."""

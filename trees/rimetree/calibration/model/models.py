@@ -230,8 +230,12 @@ Model = PredictedSky | ModelColumns
 
 
 def as_model(model: SkyModel | ModelColumns | PredictedSky) -> Model:
-    """Sky models are predicted."""
-    return PredictedSky(model) if isinstance(model, SkyModel) else model
+    """Sky models are predicted. Raises `CalibrationError` for one without sources."""
+    if not isinstance(model, SkyModel):
+        return model
+    if not len(model):
+        raise CalibrationError("the sky model has no sources")
+    return PredictedSky(model)
 
 
 @checked
