@@ -56,7 +56,7 @@ def test_unknown_formats(tmp_path):
         sky.write(MODEL, tmp_path / "x", format="oskar")
 
 
-@pytest.mark.parametrize("name", ["x.json", "x.lsm.html", "x.osm"])
+@pytest.mark.parametrize("name", ["x.json", "x.lsm.html", "x.osm", "x.skymodel.gz"])
 def test_names_of_formats_that_are_not_written(tmp_path, name):
     """It had written a BBS list, and said only that it had."""
     with pytest.raises(sky.SkyModelError, match="read but not written"):

@@ -65,7 +65,7 @@ WRITERS: dict[str, Callable[[SkyModel], str]] = {
     "hyperdrive": _write_hyperdrive,
 }
 #: What names of files end in that other programs write.
-_READ_ONLY = {".lsm.html": "Tigger", ".osm": "OSKAR", ".json": "hyperdrive in JSON", ".fits": "images"}
+_READ_ONLY = {".lsm.html": "Tigger", ".osm": "OSKAR", ".json": "hyperdrive in JSON", ".fits": "images", ".gz": "gzip"}
 _ENDINGS = {"-sources.txt": "wsclean", ".yaml": "hyperdrive", ".yml": "hyperdrive"}
 
 _LIKE_A_NUMBER = re.compile(r"[+-]?([\d.].*|nan|inf|infinity)", re.IGNORECASE)
