@@ -278,6 +278,18 @@ def test_other_files_of_tables(tmp_path):
             sky.read(write_fits(tmp_path / f"{name}.fits", columns, header, second))
 
 
+def test_tables_of_the_mwa_as_text(tmp_path):
+    """As programs for tables write those of FITS."""
+    path = tmp_path / "x.csv"
+    path.write_text("Name,RAJ2000,DEJ2000,S_200,alpha,beta,a,b,pa\nlaw,3,4,2.5,-0.8,,72,36,5\n")
+    (source,) = sky.read(path)
+    assert (source.stokes_jy[0], source.ref_freq_hz, source.spectrum) == (2.5, 2e8, (-0.8,))
+    assert source.gaussian == pytest.approx((0.02 * DEG, 0.01 * DEG, 5 * DEG))
+    path.write_text("UNQ_SOURCE_ID,NAME,RA,DEC,COMP_TYPE,MOD_TYPE,NORM_COMP_PL,ALPHA_PL\na,a_C0,1,2,P,pl,2,-0.7\n")
+    (source,) = sky.read(path)
+    assert (source.name, source.patch, source.stokes_jy[0], source.spectrum) == ("a_C0", "a", 2, (-0.7,))
+
+
 def test_other_tables(tmp_path):
     path = write_fits(tmp_path / "x.fits", [("a", "D", None, [1.0])])
     with pytest.raises(

@@ -3,11 +3,11 @@
     PyBDSF (.gaul and .srl, as ASCII, CSV or FITS), LoTSS
         RA, DEC, Total_flux; where they are there DC_Maj, DC_Min, DC_PA (deconvolved; 0: a point), Total_Q, Total_U,
         Total_V, Spec_Indx, and names: Source_name, or s1_g2 of Source_id 1, Gaus_id 2
-    LoBES, and the lists for WODEN and hyperdrive that are like it (FITS)
+    LoBES, and the lists for WODEN and hyperdrive that are like it (FITS; without shapelets also as text)
         NAME, UNQ_SOURCE_ID (the patch), RA, DEC, COMP_TYPE (P, G, S), MAJOR_DC, MINOR_DC, PA_DC, MOD_TYPE (pl, cpl,
         nan), NORM_COMP_PL, ALPHA_PL, NORM_COMP_CPL, ALPHA_CPL, CURVE_CPL, INT_FLXnnn (at nnn MHz); a second table
         with coefficients of shapelets: NAME, N1, N2, COEFF
-    GLEAM-X (FITS)
+    GLEAM-X (FITS, or text)
         Name, RAJ2000, DEJ2000, S_200, alpha, beta, a, b, pa
 
 Text is separated by commas, tabs, semicolons or blanks; what stands in quotation marks is one value, and an empty one
@@ -51,8 +51,11 @@ _WITH_UNIT = re.compile(r"(\w+)\s*[\[(](.*)[\])]")
 
 
 def is_catalogue_header(line: str) -> bool:
-    """Whether a line of text names the columns of a table as PyBDSF writes it."""
-    return "ra" in line.lower() and {"ra", "dec", "total_flux"} <= {name for name, _ in _names_in(line)}
+    """Whether a line of text names the columns of a table that is known."""
+    if "ra" not in line.lower():
+        return False
+    names = {name for name, _ in _names_in(line)}
+    return any(set(needed) <= names for needed in _KINDS)
 
 
 def read_catalogue(reading: Reading, text: str) -> SkyModel:
@@ -161,7 +164,8 @@ def _table_of_text(reading: Reading, text: str) -> _Table:
     lines = list(numbered_lines(text))
     header = next((number for number, line in lines if is_catalogue_header(line)), None)
     if header is None:
-        raise SkyModelError("no line names the columns RA, DEC and Total_flux", file=reading.file)
+        known = "; ".join(", ".join(needed) for needed in _KINDS)
+        raise SkyModelError(f"no line names the columns of a catalogue that is known: {known}", file=reading.file)
     names_line = lines[header - 1][1]
     separator = _separator_of(names_line)
     named = _names_in(names_line)

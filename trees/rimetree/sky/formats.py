@@ -132,7 +132,7 @@ def _other(text: str, line: str) -> str:
     words = line.split()
     if len(words) >= 17 and all(re.fullmatch(r"[+-]?[\d.]+", word) for word in words[1:8]):
         return "a table of SAGECal or one of Tigger without a header; say which: format='sagecal' or 'tigger-text'"
-    return "no format line, no Tigger header, no columns RA, DEC and Total_flux of a catalogue, no columns of numbers"
+    return "no format line, no Tigger header, no columns of a catalogue that is known, no columns of numbers"
 
 
 @checked
