@@ -20,8 +20,8 @@ class Convergence {
 
   void tried(const StepTried& step);
   void taken(double objective_before) { objectives_.push_back(objective_before); }
-  /// To be asked once for each step: whether the next one is too small to be of use. `model_change`: the sum of
-  /// w |change of the model|^2 that it makes.
+  /// Whether the next step is too small to be of use. `model_change`: the sum of w |change of the model|^2 that it
+  /// makes. To be asked once for each step, as it counts, and if so once more of that step without damping.
   bool reached(double model_change, const NormalEquations& current);
   /// Whether many steps together have brought hardly anything.
   bool is_stationary(const NormalEquations& current) const;

@@ -71,7 +71,7 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
     first_.equations = current_.equations;
     if (current_.equations == 0) return finish(FitStatus::no_equations);
     if (!finite) return finish(FitStatus::not_finite);
-    return propose();
+    return x_.empty() ? finish(FitStatus::converged) : propose();
   }
   ++iterations_;
   const StepTried step{current_.objective - at_trial.objective, predicted_, rounding_error(current_), close_};

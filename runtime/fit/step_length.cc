@@ -16,6 +16,7 @@ constexpr double kLeastDamping = 1e-9, kNoDamping = 1e-13, kMostDamping = 1e12;
 // damping holds them back.
 constexpr double kExactPrediction = 0.02, kHeldBack = 0.3;
 // A decrease of twice the prediction is that of an objective without curvature, as near a saddle: steps are stretched.
+// Straight ones past it are half as many then; where complex numbers turn (Frames) hardly any is: 5 steps of 1400 fits.
 constexpr double kStraight = 1.6, kMostStretch = 256;
 // No turn is longer (rad), but after predictions that are exact: each lets the next one be so many times as long. The
 // phase of a gain goes through many turns on the way, where a delay beside it does the opposite over a narrow band.

@@ -175,6 +175,12 @@ TEST(LevenbergMarquardt, EndsWithoutEquations) {
   EXPECT_EQ(fit.solution(), Vector{1});
 }
 
+TEST(LevenbergMarquardt, WithoutUnknownsThereIsNothingToFind) {
+  const auto fit = run([](const Vector&, Vector& r, std::vector<Vector>& j) { r = {1}, j = {{}}; }, {});
+  EXPECT_EQ(fit.status(), FitStatus::converged);
+  EXPECT_EQ(fit.equations().objective, 1);
+}
+
 TEST(LevenbergMarquardt, EndsWhereTheStartIsNotFinite) {
   const Problem slope = [](const Vector& x, Vector& r, std::vector<Vector>& j) {
     r = {std::sqrt(x[0])};
@@ -253,6 +259,17 @@ TEST(LevenbergMarquardt, FollowsACurvedValleyAndLearnsWhatNoiseDoesThere) {
   EXPECT_LE(turning.iterations(), 12);
   EXPECT_LE(straight.iterations(), 22);  // 70 if steps did not turn back into the valley
   EXPECT_NEAR(turning.equations().objective, straight.equations().objective, 1e-6 * straight.equations().objective);
+}
+
+TEST(LevenbergMarquardt, StraightStepsPastASaddleAreStretched) {
+  Vector start(16, 0.0);
+  for (std::size_t k = 0; k < 8; ++k) {
+    const std::complex<double> gain = std::polar(1.0, k % 2 ? 3.5 : 0.0);  // beside 3.94, which is a saddle
+    start[2 * k] = gain.real(), start[2 * k + 1] = gain.imag();
+  }
+  const auto fit = run(weakly_polarised, start, {.iterations = 200}, {}, {}, 24);
+  EXPECT_EQ(fit.status(), FitStatus::converged);
+  EXPECT_LE(fit.iterations(), 32);  // 48 if they were not
 }
 
 /// (x0 + i x1) exp(2 pi i nu x2) in 16 channels of 1 MHz at 43 GHz, with x2 in ns: the phase in the middle is all but

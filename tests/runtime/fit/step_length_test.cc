@@ -40,6 +40,35 @@ TEST(StepLength, TurnsGrowAfterExactPredictionsOnly) {
   EXPECT_DOUBLE_EQ(length.factor(20), 0.05);
 }
 
+TEST(StepLength, StepsAreStretchedWhereTheObjectiveHasNoCurvature) {
+  const StepTried twice{2, 1, kNoise, true}, half_as_much_more{1.5, 1, kNoise, true};
+  StepLength length(1e-3);
+  EXPECT_DOUBLE_EQ(length.factor(0), 1);
+  for (const double factor : {2, 4, 8, 16, 32, 64, 128, 256, 256}) {
+    length.taken(twice);
+    EXPECT_TRUE(length.is_stretched());
+    EXPECT_DOUBLE_EQ(length.factor(0), factor);
+  }
+  length.taken(half_as_much_more);
+  EXPECT_FALSE(length.is_stretched());
+  // One that went too far is tried again as it is, with the same damping.
+  length.taken(twice);
+  const double damping = length.damping();
+  length.refused();
+  EXPECT_FALSE(length.is_stretched());
+  EXPECT_EQ(length.damping(), damping);
+  // Far from the solution no step is.
+  length.taken({2, 1, kNoise, false});
+  EXPECT_FALSE(length.is_stretched());
+}
+
+TEST(StepLength, AStretchedStepSaysNothingOfTurns) {
+  StepLength length(1e-3);
+  length.taken({2, 1, kNoise, true});
+  length.taken(exact(1));
+  EXPECT_DOUBLE_EQ(length.factor(20), 0.05);
+}
+
 TEST(StepLength, DampingGrowsFasterAtEachFailureInARow) {
   StepLength length(1e-3);
   length.refused();
