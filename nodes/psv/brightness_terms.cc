@@ -1,6 +1,7 @@
 // Beside a brightness that does not vary, 2016 baselines, 10 times and 64 channels take 4 ms more with these terms, and
 // 24 ms more in slices, of 10 sources; 8 and 25 ms of 100, 42 and 24 ms of 1000 (two cores of an AMD EPYC with AVX-512,
-// 2026-11-27).
+// 2026-11-27). In reverse, terms and their conjugate transposes gain by themselves: that they do so in one array
+// (PullBack::original) makes less than 5 % of 780 baselines, 8 times, 32 channels and 100 sources (the same machine).
 #include "nodes/psv/brightness_terms.h"
 
 #include <algorithm>

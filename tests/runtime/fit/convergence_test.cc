@@ -21,8 +21,10 @@ TEST(Convergence, ByTheErrorAndTheData) {
   EXPECT_TRUE(convergence.reached(1e-11, current));
   // Within the error, but not within the tolerance of the data: after several in a row.
   Convergence patient(1e-8, 1e-3);
-  for (int i = 0; i < 4; ++i) EXPECT_FALSE(patient.reached(1e-6, current)) << i;
-  EXPECT_TRUE(patient.reached(1e-6, current));
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(patient.reached(1.5e-6, current)) << i;
+  EXPECT_FALSE(patient.reached(2.5e-6, current)) << "more than the error says, after which it counts anew";
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(patient.reached(1.5e-6, current)) << i;
+  EXPECT_TRUE(patient.reached(1.5e-6, current));
 }
 
 TEST(Convergence, OfDataWithoutNoiseWhereOnlyRoundingMakesSteps) {
@@ -34,9 +36,41 @@ TEST(Convergence, OfDataWithoutNoiseWhereOnlyRoundingMakesSteps) {
     EXPECT_FALSE(convergence.reached(small, current)) << i;
     convergence.tried({0, small, noise, true});
   }
+  EXPECT_FALSE(convergence.reached(2 * noise, current)) << "rounding does not make such steps";
   EXPECT_TRUE(convergence.reached(small, current));
   convergence.tried({2 * noise, 2 * noise, noise, true});  // one that can be seen
   EXPECT_FALSE(convergence.reached(small, current));
+}
+
+TEST(Convergence, StepsThatRoundingDoesNotMakeAreNotBlind) {
+  const NormalEquations current = equations(1e-20);
+  const double noise = rounding_error(current), small = 0.1 * noise;
+  const auto ends_after = [&](double decrease, double predicted, double shorter) {
+    Convergence convergence(1e-12, 1e-3);
+    for (int i = 0; i < 7; ++i, predicted *= shorter, decrease *= shorter)
+      convergence.tried({decrease, predicted, noise, true});
+    return convergence.reached(small, current);
+  };
+  EXPECT_TRUE(ends_after(0, small, 1));
+  EXPECT_FALSE(ends_after(small, small, 1)) << "they bring what is predicted";
+  EXPECT_FALSE(ends_after(0, small, 0.4)) << "they become shorter";
+  EXPECT_FALSE(ends_after(0, 2 * noise, 1)) << "more is predicted than rounding hides";
+}
+
+TEST(Convergence, OfAPerfectFit) {
+  const NormalEquations perfect = equations(0), nearly = equations(1e-8);
+  EXPECT_TRUE(Convergence(1e-8, 1e-3).reached(1e-19, perfect));
+  EXPECT_FALSE(Convergence(1e-8, 1e-3).reached(1e-17, perfect));
+  EXPECT_FALSE(Convergence(1e-8, 1e-3).reached(1e-11, nearly)) << "within the tolerance, but not within the error";
+}
+
+TEST(Convergence, TheVarianceOfAResidualCountsPriorsAndUnknowns) {
+  NormalEquations current = equations(100);
+  current.equations += 20;
+  current.prior_chi_square = 140;
+  EXPECT_DOUBLE_EQ(residual_variance(current), 2);
+  current.equations = 2;  // as many as unknowns
+  EXPECT_DOUBLE_EQ(residual_variance(current), 240);
 }
 
 TEST(Convergence, StationaryWhereManyStepsBringNothing) {

@@ -97,6 +97,28 @@ TEST(Frames, NoStepTakesANumberToNothing) {
   EXPECT_NEAR(moved[1], expected.imag(), 1e-15);
 }
 
+TEST(Frames, WhatLeavesEnoughOfANumberStaysAsItIs) {
+  const Vector step{-0.6, 0.3};
+  EXPECT_EQ(Frames({{1, {0, 1}}}, {1, 0}).without_vanishing(step), step);
+}
+
+TEST(Frames, MatricesThatCannotBeInvertedGoStraight) {
+  const Vector zero(8, 0.0), singular{1, 0, 1, 0, 1, 0, 1, 1e-4}, step = random_vector(8, 9);
+  for (const Vector& x : {zero, singular}) {
+    const Frames frames({kMatrices[0]}, x);
+    EXPECT_EQ(frames.step_to_local(step), step);
+    EXPECT_EQ(frames.without_vanishing(step), step);
+    const Vector moved = frames.move(x, step);
+    for (std::size_t k = 0; k < 8; ++k) EXPECT_EQ(moved[k], x[k] + step[k]);
+  }
+}
+
+TEST(Frames, AMatrixThatDoesNotTurnIsStretched) {
+  const Vector unit{1, 0, 0, 0, 0, 0, 1, 0}, step{0.5, 0, 0.25, 0, 0.25, 0, -0.25, 0};
+  const Vector moved = Frames({kMatrices[0]}, unit).move(unit, step);
+  for (std::size_t k = 0; k < 8; ++k) EXPECT_NEAR(moved[k], unit[k] + step[k], 1e-15);
+}
+
 TEST(Frames, NoStepTakesAMatrixToASingularOne) {
   const Vector x = random_vector(8, 8);
   const Frames frames({kMatrices[0]}, x);

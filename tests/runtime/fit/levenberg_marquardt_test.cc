@@ -207,6 +207,27 @@ TEST(LevenbergMarquardt, EndsWithoutConvergenceAfterTheIterationsAllowed) {
   EXPECT_LT(fit.equations().objective, 24.2);
 }
 
+TEST(LevenbergMarquardt, AFitThatDidNotEndSaysWhatStepWasToCome) {
+  const auto fit = run(rosenbrock, {-1.2, 1}, {.iterations = 3});
+  NormalSolver solver;
+  solver.set(fit.equations(), {true, true}, {});
+  const Vector undamped = solver.step(1e-9, fit.equations().gradient);
+  ASSERT_EQ(fit.missing_step().size(), 2u);
+  for (std::size_t k = 0; k < 2; ++k)
+    EXPECT_NEAR(fit.missing_step()[k], undamped[k], 1e-6 * std::abs(undamped[k])) << k;
+  EXPECT_TRUE(run(decay, {1, 0}).missing_step().empty());
+}
+
+TEST(LevenbergMarquardt, StepsThatDampingMakesShortAreNoSolution) {
+  const Problem line = [](const Vector& x, Vector& r, std::vector<Vector>& j) {
+    r = {10 - x[0]};
+    j = {{-1}};
+  };
+  const auto fit = run(line, {0}, {.damping = 1e12});
+  EXPECT_EQ(fit.status(), FitStatus::converged);
+  EXPECT_NEAR(fit.solution()[0], 10, 1e-6);
+}
+
 TEST(LevenbergMarquardt, StallsWhereDerivativesAreWrong) {
   const Problem wrong = [](const Vector& x, Vector& r, std::vector<Vector>& j) {
     r = {10 + x[0] * x[0]};

@@ -16,6 +16,13 @@ TEST(StepLength, DampingHasAFloor) {
   EXPECT_EQ(length.least_damping(), 1e-9);
 }
 
+TEST(StepLength, WhatRoundingHidesIsAsGoodAsPredicted) {
+  StepLength length(1e-3);
+  length.taken({0, 0.5 * kNoise, kNoise, true});
+  EXPECT_DOUBLE_EQ(length.damping(), 1e-4);
+  EXPECT_DOUBLE_EQ(length.factor(20), 0.05);
+}
+
 TEST(StepLength, TheFloorSinksWhereDampingAloneHoldsStepsBack) {
   // Predictions are exact, and yet each step brings hardly less than the one before.
   StepLength length(1e-9);
@@ -37,6 +44,9 @@ TEST(StepLength, TurnsGrowAfterExactPredictionsOnly) {
   length.taken(exact(1));
   EXPECT_DOUBLE_EQ(length.factor(20), 0.5);
   length.taken({1, 1.2, kNoise, true});
+  EXPECT_DOUBLE_EQ(length.factor(20), 0.05);
+  length.taken(exact(1));
+  length.refused();
   EXPECT_DOUBLE_EQ(length.factor(20), 0.05);
 }
 
@@ -67,6 +77,34 @@ TEST(StepLength, AStretchedStepSaysNothingOfTurns) {
   length.taken({2, 1, kNoise, true});
   length.taken(exact(1));
   EXPECT_DOUBLE_EQ(length.factor(20), 0.05);
+}
+
+TEST(StepLength, NoneIsUndampedAboveAFloorThatSinks) {
+  EXPECT_TRUE(StepLength(1e-6).is_hardly_damped());
+  EXPECT_FALSE(StepLength(2e-6).is_hardly_damped());
+  StepLength length(1e-9);
+  length.taken(exact(1));
+  length.taken(exact(0.2));  // shorter by itself
+  EXPECT_TRUE(length.is_hardly_damped());
+  for (int i = 0; i < 3; ++i) length.taken(exact(1));
+  EXPECT_LT(length.least_damping(), 1e-9);
+  length.damp_more();
+  EXPECT_FALSE(length.is_hardly_damped());
+}
+
+TEST(StepLength, FarFromTheSolutionPredictionsAreNotExact) {
+  StepLength length(1e-9);
+  for (int i = 0; i < 3; ++i) length.taken({1, 1, kNoise, false});
+  EXPECT_DOUBLE_EQ(length.factor(20), 0.05);
+  EXPECT_EQ(length.least_damping(), 1e-9);
+}
+
+TEST(StepLength, DampingGrowsAfterABadPrediction) {
+  StepLength length(1e-3);
+  length.taken({0.2, 1, kNoise, true});
+  EXPECT_DOUBLE_EQ(length.damping(), 4e-3);
+  length.taken({0.5, 1, kNoise, true});
+  EXPECT_DOUBLE_EQ(length.damping(), 4e-3);
 }
 
 TEST(StepLength, DampingGrowsFasterAtEachFailureInARow) {
