@@ -186,7 +186,7 @@ GOOD = {
         ({"stokes": np.zeros((1, 7, 4))}, r"stokes has shape \[1, 7, 4\], expected \[1, 1, 4\]"),
         ({"frequency_hz": [-1e9]}, "frequency_hz must be positive"),
         ({"exposure_s": 1.0}, "needs the rates of change"),
-        ({"duvw_m_s": np.zeros((3, 3))}, r"duvw_m_s has shape \[3, 3\], expected \[2, 3\]"),
+        ({"duvw_m_s": np.zeros((3, 3)), "exposure_s": 1.0}, r"duvw_m_s has shape \[3, 3\], expected \[2, 3\]"),
         ({"duvw_m_s": np.zeros((2, 3)), "exposure_s": -1.0}, "must not be negative"),
         ({"gaussian": [[-1.0, 0, 0]]}, "widths must not be negative"),
         ({"precision": "half"}, 'must be "double" or "single"'),
@@ -202,3 +202,12 @@ def test_both_shapes_of_fluxes_are_named():
     """Only that with channels had been."""
     with pytest.raises(rt.Error, match=r"stokes has shape \[4\], expected \[1, 4\] or \[1, 2, 4\]"):
         rt.predict([[100.0, 0.0, 0.0]], [1.0e9, 1.1e9], [[0.0, 0.0, 1.0]], [1.0, 0.0, 0.0, 0.0])
+
+
+def test_time_smearing_needs_rates_and_exposure():
+    """With rates alone nothing had been smeared."""
+    arrays = ([[30.0, 20.0, 5.0]], [1e9], [[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0, 0.0]])
+    with pytest.raises(rt.Error, match="duvw_m_s is given without exposure_s"):
+        rt.predict(*arrays, duvw_m_s=[[1.0, 0.0, 0.0]])
+    with pytest.raises(rt.Error, match="exposure_s is given without duvw_m_s"):
+        rt.predict(*arrays, exposure_s=1.0)

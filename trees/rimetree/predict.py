@@ -50,7 +50,7 @@ def predict(
     frequency_hz: [channel], in any order.
     lmn: [source, 3], direction cosines; n - 1 is formed without cancellation.
     stokes: [source, 4] or [source, channel, 4]: I, Q, U, V in Jy.
-    duvw_m_s: [row, 3], rates of change in metres per second, for time smearing.
+    duvw_m_s: [row, 3], rates of change in metres per second, for time smearing; needs exposure_s.
     exposure_s: scalar or [row], seconds; needs duvw_m_s.
     channel_width_hz: scalar or [channel]: turns bandwidth smearing on.
     gaussian: [source, 3]: major and minor axis (FWHM) and position angle (north through east) in the (l, m) plane,
@@ -89,6 +89,8 @@ def predict(
     )
     if exposure_s is not None and duvw_m_s is None:
         raise Error("exposure_s is given without duvw_m_s: time smearing needs the rates of change of uvw")
+    if duvw_m_s is not None and exposure_s is None:
+        raise Error("duvw_m_s is given without exposure_s: time smearing needs to know over how many seconds")
     exposure = _spread("exposure_s", 0.0 if exposure_s is None else exposure_s, n_row, "row")
     width = _spread("channel_width_hz", 0.0 if channel_width_hz is None else channel_width_hz, n_channel, "channel")
     if n_row == 0 or n_channel == 0:
