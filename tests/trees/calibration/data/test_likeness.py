@@ -5,7 +5,7 @@ import pytest
 from planted_chains import SKY, diagonal, gains
 
 import rimetree as rt
-from rimetree.calibration.data.likeness import Likeness, along, most_alike
+from rimetree.calibration.data.likeness import Likeness, along, looks_like_noise, most_alike
 from rimetree.cli.runs import calibrating_text
 from rimetree.cli.runs.calibrating_text import report_text
 
@@ -31,6 +31,13 @@ def test_what_changes_slowly_is_no_noise(axis):
     phase = np.linspace(0, 1, SHAPE[axis]).reshape([-1 if k == axis else 1 for k in range(4)])
     found = along(noise(rng) + 3.0 * np.exp(1j * phase), np.ones(SHAPE, bool), axis)
     assert found.part == pytest.approx(9 / (9 + 2 * NOISE**2), rel=0.15) and found.deviations > 6
+
+
+def test_what_looks_like_noise():
+    rng = np.random.default_rng(4)
+    quiet, signal = (along(noise(rng) + level, np.ones(SHAPE, bool), 2) for level in (0.0, 3.0))
+    assert looks_like_noise([quiet, Likeness()]) is True and looks_like_noise([quiet, signal]) is False
+    assert looks_like_noise([Likeness(), Likeness()]) is None and looks_like_noise([]) is None  # nothing was compared
 
 
 def test_channels_that_were_smoothed_by_hannings_window_are_compared_further_apart():

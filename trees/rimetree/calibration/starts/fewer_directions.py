@@ -57,7 +57,7 @@ def best_fit(fit: Fit, names: Sequence[str], is_noise: IsNoise = lambda _: None)
     """The best of the fit to all directions `names` and, where it is poor, of those with fewer. `is_noise` is asked
     where data do not say how large noise is, for weights may be off by any factor."""
     begin, solved = fit(frozenset())
-    if solved is not None and names and not begin.floor > 0 and _excess(begin, solved) > POOR and is_noise(solved):
+    if solved is not None and names and not begin.floor > 0 and not _is_poor(begin, solved, is_noise):
         return BestFit(begin, solved)
     without: Collection[str] = frozenset()
     changed = False
@@ -81,15 +81,18 @@ def best_fit(fit: Fit, names: Sequence[str], is_noise: IsNoise = lambda _: None)
 
 
 def with_more_starts(
-    found: BestFit, again: Again, falls_short: Callable[[StartingValues, SolveReport], float]
+    found: BestFit,
+    again: Again,
+    falls_short: Callable[[StartingValues, SolveReport], float],
+    is_noise: IsNoise = lambda _: None,
 ) -> BestFit:
     """The best of a fit and of those that begin `again` where the last one has ended, as long as that is poor, or falls
-    short of what data can be explained to."""
+    short of what data can be explained to. `is_noise`: as of `best_fit`."""
     for left in reversed(range(_AGAIN + 1)):
         begin, solved = found.begin, found.solved
         if solved is None or begin.lowest:
             break
-        poor = _excess(begin, solved) > POOR
+        poor = _is_poor(begin, solved, is_noise)
         # Models are to blame for what a poor fit leaves, unless one is left out that would explain it.
         short = 0.0 if poor and not begin.absent else falls_short(begin, solved)
         if not (poor or short > _SHORT):
@@ -122,6 +125,10 @@ def by_how_much(found: BestFit, *, by_weights: bool = True) -> float:
     if begin.floor > 0:
         return deviations_of(_chi_square(found.solved), freedom, begin.floor, begin.floor_freedom)
     return (_excess(begin, found.solved) - 1) * math.sqrt(freedom / 2) if by_weights else 0.0
+
+
+def _is_poor(begin: StartingValues, solved: SolveReport, is_noise: IsNoise) -> bool:
+    return _excess(begin, solved) > POOR and (begin.floor > 0 or not is_noise(solved))
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:

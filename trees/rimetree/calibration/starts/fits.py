@@ -41,10 +41,14 @@ def fit_chunk(one: ChunkSearch, run: Run, fits: MadeFits) -> BestFit:
         return begin, run(begin, None)
 
     names = () if begun else list(one.tree.presence)
-    found = best_fit(fit, names, lambda solved: looks_like_noise(fits.alike_now(solved)))
+
+    def is_noise(solved: SolveReport) -> bool | None:
+        return looks_like_noise(fits.alike_now(solved))
+
+    found = best_fit(fit, names, is_noise)
     if one.search.in_two_steps and names:
         searched = SearchAgain(one, one.search.of_directions)
-        found = with_more_starts(found, again, searched.falls_short)
+        found = with_more_starts(found, again, searched.falls_short, is_noise)
     found = without_noise(one, found, fit)
     # The search knows averages only: the fit itself may explain all that there is.
     deviations = None if names else _MANY_SOLVES

@@ -47,7 +47,8 @@ class SearchAgain:
         floor, floor_freedom = BaselineFactors(sums, some.parts, at_frequency, span).of_times()
         count = 2 * some.sums.count.sum(axis=(0, 2, 3))
         at_time = known.cells[self.term.name][0]
-        free = len(self._nodes(known)) * self._shape[1] * len(some.sums.baselines) / len(known.sums.baselines)
+        parms = self.one.tree.planes.parms(self._nodes(known))
+        free = len(parms) * self._shape[1] * len(some.sums.baselines) / len(known.sums.baselines)
         each = np.stack([some.left(begin.absent).sum(axis=1), count, floor, floor_freedom])
         own = np.stack([each[:, at_time == t].sum(axis=1) for t in range(self._shape[0])])
         own[:, 1] -= free
