@@ -25,6 +25,9 @@ def spectrum_through(entries: Sequence[tuple[float, Stokes]]) -> tuple[float, St
     if not entries:
         raise SkyModelError("the list is empty")
     entries = list(dict.fromkeys(sorted(entries)))  # what is said twice is said
+    if len(entries) == 1:
+        ((reference_hz, at_reference),) = entries
+        return reference_hz, at_reference, (_INDEX_OF_ONE,) if any(at_reference) else ()
     frequency_hz = np.array([frequency for frequency, _ in entries])
     if (same := np.flatnonzero(np.diff(frequency_hz) == 0)).size:
         raise SkyModelError(f"the list has different fluxes at {frequency_hz[same[0]] / 1e6:g} MHz")
@@ -33,8 +36,6 @@ def spectrum_through(entries: Sequence[tuple[float, Stokes]]) -> tuple[float, St
     stokes = np.array([fluxes for _, fluxes in entries])
     if not stokes.any():
         return reference_hz, at_reference, ()
-    if len(entries) == 1:
-        return reference_hz, at_reference, (_INDEX_OF_ONE,)
     ratio = stokes[:, 0] / at_reference[0] if at_reference[0] else np.zeros(len(entries))
     scaled = np.outer(ratio, at_reference)
     if (ratio <= 0).any() or np.abs(stokes - scaled).max() > _CLOSE * np.abs(stokes).max():
