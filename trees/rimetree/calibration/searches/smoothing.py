@@ -44,11 +44,10 @@ def smoothed(found: TermSolutions, term: Term, inside_hz: float = 0.0) -> TermSo
         if width_hz > 0:
             distance = found.frequency_hz[:, None] - found.frequency_hz[None, :]
             rest_hz = np.sqrt(max(0.0, width_hz**2 - inside_hz**2))
-            whole, rest = (_kernel(distance, width) for width in (width_hz, rest_hz))
-            _smooth_antenna(found, a, whole if inside_hz == 0 else rest, value, sigma)
+            _smooth_antenna(found, a, _kernel(distance, rest_hz), value, sigma)
             if inside_hz > 0:  # means of means are not more certain than the data of the whole kernel are
                 of_values = {q: array.copy() for q, array in value.items()}
-                _smooth_antenna(found, a, whole, of_values, sigma)
+                _smooth_antenna(found, a, _kernel(distance, width_hz), of_values, sigma)
     return replace(found, value=value, sigma=sigma)
 
 
