@@ -80,8 +80,7 @@ class SeveralDirections:
 
     def adopt(self, values: dict[str, NDArray[np.float64]], scales: Mapping[str, float], phasors: Phasors) -> None:
         """What has been found otherwise takes the place of all: `values` of directions that have terms, `scales` of
-        their models, but for a common factor."""
-        self._forget()
+        their models, but for a common factor; those of 0 are lost."""
         self.values = dict(values)
         for name in self._order:
             known = phasors(values[name]) if name in values else 1.0
@@ -102,19 +101,8 @@ class SeveralDirections:
         """Goes on from other values, of directions that have terms, if they lead to where more is explained, by more
         than it is `worth`; `scales` of their models, if these are known."""
         before = dict(self.values), dict(self.scales), self._seen.copy(), set(self._lost), self._explained()
-        self._lost = set(self._without)
-        self.values = dict(values)
-        for name in self._order:
-            known = phasors(values[name]) if name in values else 1.0
-            known = known * (1.0 if scales is None else scales.get(name, 1.0))
-            self._seen[self._parts_of(name)] = 0.0 if name in self._lost else known
-        factor = self._common_factor(self._seen)
-        self._seen *= factor
-        self.scales = {
-            name: 0.0 if name in self._lost else factor * (1.0 if scales is None else scales.get(name, 1.0))
-            for name in self._order
-        }
-        self._lost |= {name for name, scale in (scales or {}).items() if scale == 0}
+        known = {} if scales is None else scales
+        self.adopt(values, {n: 0.0 if n in self._without else known.get(n, 1.0) for n in self._order}, phasors)
         self._rounds(search, phasors, _SAME)
         if not self._explained() > before[-1] + worth:
             self.values, self.scales, self._seen, self._lost, _ = before
