@@ -36,8 +36,12 @@ def test_what_changes_slowly_is_no_noise(axis):
 def test_what_looks_like_noise():
     rng = np.random.default_rng(4)
     quiet, signal = (along(noise(rng) + level, np.ones(SHAPE, bool), 2) for level in (0.0, 3.0))
-    assert looks_like_noise([quiet, Likeness()]) is True and looks_like_noise([quiet, signal]) is False
-    assert looks_like_noise([Likeness(), Likeness()]) is None and looks_like_noise([]) is None  # nothing was compared
+    assert looks_like_noise([quiet, Likeness()], 0.5) is True and looks_like_noise([quiet, signal], 0.5) is False
+    assert looks_like_noise([Likeness(), Likeness()], 1.0) is None and looks_like_noise([], 1.0) is None
+    # Of 30 x 20 x 15 x 2 pairs a part of 0.06 shows, of 60 half of what is left does not.
+    few = along(noise(rng)[:1, :2], np.ones(SHAPE, bool)[:1, :2], 2)
+    assert looks_like_noise([quiet], 0.065) is True and looks_like_noise([quiet], 0.01) is None
+    assert looks_like_noise([few], 0.5) is None and looks_like_noise([few], 0.9) is True
 
 
 def test_channels_that_were_smoothed_by_hannings_window_are_compared_further_apart():

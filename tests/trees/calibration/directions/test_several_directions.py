@@ -236,11 +236,11 @@ def test_weights_of_any_scale_do_not_make_noise_a_poor_fit(looks_so, count):
         tried.append(without)
         return ended(1000.0 + len(without), floor=np.nan, share={"a": 0.9, "b": 0.9})
 
-    found = best_fit(fit, ["a", "b"], lambda _: looks_so)
+    found = best_fit(fit, ["a", "b"], lambda *_: looks_so)
     assert len(tried) == count and found.solved.chi_square[-1] == 1000.0
     begun = []
     with_more_starts(
-        found, lambda *_: begun.append(1) or ended(999.0, floor=np.nan), lambda *_: 0.0, lambda _: looks_so
+        found, lambda *_: begun.append(1) or ended(999.0, floor=np.nan), lambda *_: 0.0, lambda *_: looks_so
     )
     assert bool(begun) == (looks_so is not True)
 

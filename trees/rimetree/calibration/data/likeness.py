@@ -24,6 +24,7 @@ from .coherence import Factors
 #: Of noise alone: a fit that leaves more has not explained the data.
 MOST_DEVIATIONS = 4.0
 
+_CLEAR = 2 * MOST_DEVIATIONS
 _CELLS = 1 << 12  # of all baselines that are looked at together: of that many a hundredth part shows
 _MANY, _APART = 32, 3  # channels
 _ELEMENTS = {"XX": 0, "XY": 1, "YX": 2, "YY": 3, "RR": 0, "RL": 1, "LR": 2, "LL": 3, "I": 0}
@@ -78,9 +79,10 @@ def likeness_of(forest: Forest, tree: SolveTree, tiles: Tiles, data: DataSelecti
     return [along(left, good, 2), along(left, good, 1)]
 
 
-def looks_like_noise(each: Iterable[Likeness]) -> bool | None:
-    """Whether neighbours along each axis are no more alike than noise makes them; None where nothing was compared."""
-    compared = [one for one in each if one.variance > 0]
+def looks_like_noise(each: Iterable[Likeness], part: float) -> bool | None:
+    """Whether neighbours along each axis are no more alike than noise makes them; None where too little was compared to
+    show that so large a part of what is left is no noise."""
+    compared = [one for one in each if part * one.power > _CLEAR * math.sqrt(one.variance) > 0]
     return all(one.deviations <= MOST_DEVIATIONS for one in compared) if compared else None
 
 

@@ -37,8 +37,8 @@ Fit = Callable[[frozenset[str]], tuple[StartingValues, SolveReport | None]]
 #: The same of a fit that begins at what another one, which began and ended so, has found.
 Again = Callable[[StartingValues, SolveReport], tuple[StartingValues, SolveReport | None]]
 
-#: Whether what the last fit has left looks like noise; None where nothing tells.
-IsNoise = Callable[[SolveReport], bool | None]
+#: Whether what the last fit has left looks like noise, or so large a part of it is none; None where nothing tells.
+IsNoise = Callable[[SolveReport, float], bool | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +53,11 @@ class BestFit:
     hidden: tuple[str, ...] = ()
 
 
-def best_fit(fit: Fit, names: Sequence[str], is_noise: IsNoise = lambda _: None) -> BestFit:
+def best_fit(fit: Fit, names: Sequence[str], is_noise: IsNoise = lambda *_: None) -> BestFit:
     """The best of the fit to all directions `names` and, where it is poor, of those with fewer. `is_noise` is asked
     where data do not say how large noise is, for weights may be off by any factor."""
     begin, solved = fit(frozenset())
-    if solved is not None and names and not begin.floor > 0 and not _is_poor(begin, solved, is_noise):
+    if solved is not None and names and not begin.floor > 0 and not is_poor(begin, solved, is_noise):
         return BestFit(begin, solved)
     without: Collection[str] = frozenset()
     changed = False
@@ -84,7 +84,7 @@ def with_more_starts(
     found: BestFit,
     again: Again,
     falls_short: Callable[[StartingValues, SolveReport], float],
-    is_noise: IsNoise = lambda _: None,
+    is_noise: IsNoise = lambda *_: None,
 ) -> BestFit:
     """The best of a fit and of those that begin `again` where the last one has ended, as long as that is poor, or falls
     short of what data can be explained to. `is_noise`: as of `best_fit`."""
@@ -92,7 +92,7 @@ def with_more_starts(
         begin, solved = found.begin, found.solved
         if solved is None or begin.lowest:
             break
-        poor = _is_poor(begin, solved, is_noise)
+        poor = is_poor(begin, solved, is_noise)
         # Models are to blame for what a poor fit leaves, unless one is left out that would explain it.
         short = 0.0 if poor and not begin.absent else falls_short(begin, solved)
         if not (poor or short > _SHORT):
@@ -127,8 +127,11 @@ def by_how_much(found: BestFit, *, by_weights: bool = True) -> float:
     return (_excess(begin, found.solved) - 1) * math.sqrt(freedom / 2) if by_weights else 0.0
 
 
-def _is_poor(begin: StartingValues, solved: SolveReport, is_noise: IsNoise) -> bool:
-    return _excess(begin, solved) > POOR and (begin.floor > 0 or not is_noise(solved))
+def is_poor(begin: StartingValues, solved: SolveReport, is_noise: IsNoise) -> bool:
+    """Whether a fit leaves much more than noise. Where only weights say how large that is, they may be off by any
+    factor: what looks like noise is noise."""
+    found = _excess(begin, solved)
+    return found > POOR and (begin.floor > 0 or not is_noise(solved, 1 - 1 / found))
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:

@@ -13,7 +13,7 @@ from ...evaluation.solving import SolveReport
 from ..data.likeness import looks_like_noise
 from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
 from ..terms.gauge import told_by_terms
-from .fewer_directions import BestFit, best_fit, by_how_much, is_explained, with_more_starts
+from .fewer_directions import BestFit, best_fit, by_how_much, is_explained, is_poor, with_more_starts
 from .gain_signal import without_noise
 from .hidden_directions import hidden
 from .made_fits import MadeFits
@@ -42,8 +42,8 @@ def fit_chunk(one: ChunkSearch, run: Run, fits: MadeFits) -> BestFit:
 
     names = () if begun else list(one.tree.presence)
 
-    def is_noise(solved: SolveReport) -> bool | None:
-        return looks_like_noise(fits.alike_now(solved))
+    def is_noise(solved: SolveReport, part: float) -> bool | None:
+        return looks_like_noise(fits.alike_now(solved), part)
 
     found = best_fit(fit, names, is_noise)
     if one.search.in_two_steps and names:
@@ -54,10 +54,10 @@ def fit_chunk(one: ChunkSearch, run: Run, fits: MadeFits) -> BestFit:
     deviations = None if names else _MANY_SOLVES
 
     def explains(found: BestFit) -> bool:
-        # Where data do not say how large noise is, weights may be off by any factor.
-        noise = None if found.begin.floor > 0 else looks_like_noise(fits.alike(found.solved))
-        if noise is not None:
-            return noise
+        begin, solved = found.begin, found.solved
+        poor = solved is not None and is_poor(begin, solved, lambda *_: None)
+        if poor and not is_poor(begin, solved, lambda _, part: looks_like_noise(fits.alike(solved), part)):
+            return True  # weights are off
         if not is_explained(found, deviations):
             return False
         each = [own.deviations for own in fits.alike(found.solved)]
