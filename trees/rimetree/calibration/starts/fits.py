@@ -55,7 +55,8 @@ def fit_chunk(one: ChunkSearch, run: Run, fits: MadeFits) -> BestFit:
 
     def explains(found: BestFit) -> bool:
         begin, solved = found.begin, found.solved
-        poor = solved is not None and is_poor(begin, solved, lambda *_: None)
+        # Of terms of the whole sky alone other starts cost little, and find what is too small to look alike.
+        poor = names and solved is not None and is_poor(begin, solved, lambda *_: None)
         if poor and not is_poor(begin, solved, lambda _, part: looks_like_noise(fits.alike(solved), part)):
             return True  # weights are off
         if not is_explained(found, deviations):
