@@ -30,6 +30,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..fits_axes import HERTZ
 from .angles import axes_rad
 from .errors import SkyModelError
 from .flux_list import Stokes, spectrum_through
@@ -47,7 +48,7 @@ _INSIDE = {
     "sed": {**_DENSITY, "spectral-index": 0},
     "measurement": _DENSITY,
 }
-_HERTZ = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
+_HERTZ = {unit: HERTZ[unit.lower()] for unit in ("Hz", "kHz", "MHz", "GHz")}
 _JANSKY = {"Jy": 1.0, "mJy": 1e-3}
 _TYPES = {"point": "", "gaussian": PROFILES[0]}
 

@@ -31,7 +31,7 @@ from .model import Skipped, SkyModel
 from .reading import Cell, Reading, numbered_lines, read_text, rows_of_words
 from .source import PROFILES, Source
 
-_COLUMNS = {17: 1, 19: 3}  # how many of a row, and how many of these are coefficients of the spectrum
+_COLUMNS = (17, 19)  # how many a row has: with one coefficient of the spectrum, or three
 _GAUSSIAN, _, _DISK = PROFILES
 _POSITION = ("right ascension (h)", "right ascension (m)", "right ascension (s)")
 _POSITION += ("declination (deg)", "declination (arcmin)", "declination (arcsec)")

@@ -6,9 +6,6 @@ import functools
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ... import nodes as rt
 from ...ms import MsGroup
 from ...writing.scope import NodeScope, NodeStub
@@ -26,7 +23,7 @@ from ..terms.gauge import (
     turned_inside,
 )
 from ..terms.kinds import ROTATIONS, TIME_QUANTITIES
-from ..terms.planes import Plane, places_in_plane
+from ..terms.planes import Plane, places_of
 from ..terms.term_trees import Parameter, jones_nodes
 from ..terms.terms import Term
 from .told_terms import has_crossed_hands, is_told, tells_crossed_hands_alone
@@ -58,7 +55,7 @@ class TermNodes:
         self.axes: dict[tuple[str, str | None], Axis] = {}
         self.planes: dict[tuple[str, str | None], Plane] = {}
         self._slopes: dict[tuple[str, str | None], list[NodeStub]] = {}
-        self._places = functools.cache(functools.partial(_places_of, group))
+        self._places = functools.cache(functools.partial(places_of, group))
 
     def node(self, term: Term, antenna: int, direction: str | None) -> NodeStub:
         """The matrix of a term; antennas that share their solutions have one node."""
@@ -140,11 +137,6 @@ class TermNodes:
         if term.name not in self.middles and TIME_QUANTITIES & set(term.kind.quantities):
             self.middles[term.name] = self._ns[f"{term.name}_middle"] << rt.Parm(0.0, solvable=False)
         return self.middles.get(term.name)
-
-
-def _places_of(group: MsGroup) -> dict[int, NDArray[np.float64]]:
-    """Of the antennas of a group, in a plane over the array."""
-    return places_in_plane({a: group.antenna_xyz_m[a] for a in group.antennas}, group.antenna_names)
 
 
 def _is_told(

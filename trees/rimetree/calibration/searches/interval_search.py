@@ -13,7 +13,7 @@ from ..data.hands import TURNS
 from ..plan.planning import GroupPlan
 from ..terms.grid import Chunk
 from ..terms.kinds import ROTATIONS, TIME_QUANTITIES, phase_per_unit
-from ..terms.planes import places_in_plane
+from ..terms.planes import places_of
 from ..terms.terms import Term
 from .diagonal_gains import on_baselines
 from .fringe import fringe_fit
@@ -71,8 +71,7 @@ class IntervalSearch:
         """[1, time, freq, antenna] values in a plane over the array, relative to the reference. `place`: as of
         `best_slopes`."""
         shape = (*self.intervals_of(term, sums.bins.chunk), len(sums.antennas))
-        group, (at_time, at_frequency) = self.plan.group, self.cells(term, sums)
-        places = places_in_plane({a: group.antenna_xyz_m[a] for a in group.antennas}, group.antenna_names)
+        (at_time, at_frequency), places = self.cells(term, sums), places_of(self.plan.group)
         places = np.array([places[antenna] for antenna in sums.antennas])
         apart = places[sums.baselines[:, 0]] - places[sums.baselines[:, 1]]
         rate, product = phase_per_unit(term.kind.quantities[0], sums.frequency_hz), product[..., :2].sum(axis=-1)

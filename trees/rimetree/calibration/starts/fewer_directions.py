@@ -57,7 +57,7 @@ def best_fit(fit: Fit, names: Sequence[str], is_noise: IsNoise = lambda *_: None
     """The best of the fit to all directions `names` and, where it is poor, of those with fewer. `is_noise` is asked
     where data do not say how large noise is, for weights may be off by any factor."""
     begin, solved = fit(frozenset())
-    if solved is not None and names and not begin.floor > 0 and not is_poor(begin, solved, is_noise):
+    if solved is not None and names and weights_are_off(begin, solved, is_noise):
         return BestFit(begin, solved)
     without: Collection[str] = frozenset()
     changed = False
@@ -92,7 +92,7 @@ def with_more_starts(
         begin, solved = found.begin, found.solved
         if solved is None or begin.lowest:
             break
-        poor = is_poor(begin, solved, is_noise)
+        poor = _excess(begin, solved) > POOR and not weights_are_off(begin, solved, is_noise)
         # Models are to blame for what a poor fit leaves, unless one is left out that would explain it.
         short = 0.0 if poor and not begin.absent else falls_short(begin, solved)
         if not (poor or short > _SHORT):
@@ -127,11 +127,10 @@ def by_how_much(found: BestFit, *, by_weights: bool = True) -> float:
     return (_excess(begin, found.solved) - 1) * math.sqrt(freedom / 2) if by_weights else 0.0
 
 
-def is_poor(begin: StartingValues, solved: SolveReport, is_noise: IsNoise) -> bool:
-    """Whether a fit leaves much more than noise. Where only weights say how large that is, they may be off by any
-    factor: what looks like noise is noise."""
+def weights_are_off(begin: StartingValues, solved: SolveReport, is_noise: IsNoise) -> bool:
+    """Whether a fit leaves much more than weights say, which alone say how large noise is, but what looks like it."""
     found = _excess(begin, solved)
-    return found > POOR and (begin.floor > 0 or not is_noise(solved, 1 - 1 / found))
+    return found > POOR and not begin.floor > 0 and bool(is_noise(solved, 1 - 1 / found))
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:

@@ -13,7 +13,7 @@ from ...evaluation.solving import SolveReport
 from ..data.likeness import looks_like_noise
 from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
 from ..terms.gauge import told_by_terms
-from .fewer_directions import BestFit, best_fit, by_how_much, is_explained, is_poor, with_more_starts
+from .fewer_directions import BestFit, best_fit, by_how_much, is_explained, weights_are_off, with_more_starts
 from .gain_signal import without_noise
 from .hidden_directions import hidden
 from .made_fits import MadeFits
@@ -54,11 +54,9 @@ def fit_chunk(one: ChunkSearch, run: Run, fits: MadeFits) -> BestFit:
     deviations = None if names else _MANY_SOLVES
 
     def explains(found: BestFit) -> bool:
-        begin, solved = found.begin, found.solved
         # Of terms of the whole sky alone other starts cost little, and find what is too small to look alike.
-        poor = names and solved is not None and is_poor(begin, solved, lambda *_: None)
-        if poor and not is_poor(begin, solved, lambda _, part: looks_like_noise(fits.alike(solved), part)):
-            return True  # weights are off
+        if names and found.solved is not None and weights_are_off(found.begin, found.solved, is_noise):
+            return True
         if not is_explained(found, deviations):
             return False
         each = [own.deviations for own in fits.alike(found.solved)]

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...evaluation.solving import SolvedParm, SolveReport
+from ...ms import MsGroup
 from ..errors import CalibrationError
 
 #: Of a plane.
@@ -28,7 +29,7 @@ _NARROW = 1e-3  # of the largest extent: along such an axis there is nothing to 
 
 
 def places_in_plane(xyz_m: Mapping[int, NDArray[np.float64]], names: Mapping[int, str]) -> dict[int, NDArray]:
-    """{antenna: [slope] its coordinates}, about 1 each, of geocentric positions.
+    """{antenna: [slope] its coordinates}, without unit and about 1 each, of geocentric positions [3] in metres.
 
     Raises `CalibrationError` where positions are not known, or are all the same.
     """
@@ -45,6 +46,11 @@ def places_in_plane(xyz_m: Mapping[int, NDArray[np.float64]], names: Mapping[int
         raise CalibrationError("a plane over the array wants antennas at different positions")
     units = axes[:count].T * np.sqrt(len(antennas)) / sizes[:count]
     return dict(zip(antennas, offsets @ units, strict=True))
+
+
+def places_of(group: MsGroup) -> dict[int, NDArray]:
+    """`places_in_plane` of the antennas of a group."""
+    return places_in_plane({a: group.antenna_xyz_m[a] for a in group.antennas}, group.antenna_names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +71,8 @@ class Plane:
         return [own.reshape(known.shape[1:]) for own in found[1:]]
 
     def at_antennas(self, slopes: Sequence[SolvedParm], reference: int) -> dict[str, SolvedParm]:
-        """{node: what was found, relative to the reference antenna} of what was found of the slopes."""
+        """{node: what was found, relative to the reference antenna} of what was found of the slopes. Errors of slopes
+        count as independent of each other, as they nearly are along the axes of the array."""
         origin = next((self.places[n] for n, a in self.antennas.items() if a == reference), np.zeros(len(slopes)))
         flag = np.bitwise_or.reduce([np.asarray(own.flag) for own in slopes])
         found = {}
