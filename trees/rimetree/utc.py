@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: When MJD begins.
 _MJD_0 = datetime.datetime(1858, 11, 17)
+#: Of 1933, when radio waves of the sky became known, and of the year 2175.
+_FIRST_S, _LAST_S = 27073 * 86400.0, 1e10
 
 
 def utc_text(mjd_s: float) -> str:
@@ -38,6 +40,16 @@ def parse_utc(text: str) -> float:
         return days * 86400.0 + int(found["hour"]) * 3600 + int(found["minute"]) * 60 + float(found["second"])
     except ValueError:
         raise Error(f"start is {text!r}; expected a UTC date and time such as 2025-01-01T20:30:00") from None
+
+
+def require_date(mjd_s: float) -> None:
+    """Raises `Error` where seconds of MJD are of no time at which there may be an observation: days may be meant."""
+    if not _FIRST_S < mjd_s < _LAST_S:
+        when = f", which is {utc_text(mjd_s)[:10]}" if 0 <= mjd_s < _LAST_S else ""
+        raise Error(
+            f"the observation starts at {mjd_s:.10g} s of MJD{when}: expected are seconds since 1858-11-17, which are "
+            "86400 times the days of MJD"
+        )
 
 
 def dut1(time_s: float) -> float:

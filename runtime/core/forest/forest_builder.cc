@@ -112,7 +112,9 @@ bool ForestBuilder::fill_slots(int i, std::span<const Child> children) {
       ++position;
     }
     if (slot < fixed) {
-      if (given_[slot]) fail("child \"" + wanted[slot].label + "\" is given twice");
+      if (given_[slot])
+        fail("child \"" + wanted[slot].label + "\" is given twice: " + describe(wanted) +
+             ", in this order where they have no labels; None leaves one out");
       given_[slot] = !child_name.empty();
       slots_[slot] = child;
     } else if (!repeats) {

@@ -1,6 +1,7 @@
 """Chi-square of a whole Measurement Set with its gradient, against sums in NumPy over the rows of the set."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -180,10 +181,27 @@ def test_baselines_without_rows_and_rows_without_nodes(small_ms, observed):
 def test_fields_are_summed_or_chosen(small_ms):
     path = small_ms(n_time=6, n_field=2)
     forest = tree(path)
-    both = rt.MsObjective(forest, path, "chi2")(TRUTH)
+    with pytest.warns(UserWarning, match="different phase centres"):
+        both = rt.MsObjective(forest, path, "chi2")(TRUTH)
     parts = [rt.MsObjective(forest, path, "chi2", field_id=field)(TRUTH) for field in (0, 1)]
     assert both[0] == pytest.approx(parts[0][0] + parts[1][0], rel=1e-13)
     np.testing.assert_allclose(both[1], parts[0][1] + parts[1][1], rtol=1e-10)
+
+
+def test_one_tree_for_fields_with_other_phase_centres_is_warned_of(small_ms):
+    path = small_ms(n_time=6, n_field=2)
+    forest = tree(path)
+    with pytest.warns(UserWarning, match=r"phase centres, 0 \(.*\), 1 \(.*\): directions in it are relative to one"):
+        rt.MsObjective(forest, path, "chi2")
+    with warnings.catch_warnings(action="error"):
+        rt.MsObjective(forest, path, "chi2", field_id=1)
+        rt.MsObjective(forest, path, "chi2", phase_centre_rad=(0.9, -0.5))
+    for uses_uvw in (True, False):
+        ns = rt.NodeScope()
+        station = {"station_1_index": 0, "station_2_index": 1}
+        vis = rt.PSV([0.0, 0.0, 1.0], 2.0, rt.Spigot(**station, input_column="UVW")) if uses_uvw else rt.Constant(2.0)
+        ns.sink << rt.Sink(vis, **station, output_column="DATA")
+        assert any("phase centres" in text for text in rt.Forest(ns).run(path).warnings) == uses_uvw
 
 
 def test_data_stay_in_memory_as_far_as_they_may(observed):

@@ -118,6 +118,7 @@ def test_a_list_of_woden_is_the_same_sky(tmp_path):
             "8:1: LINEAR beside other fluxes",
         ),
         (WODEN, "LINEAR 1.5e+08 4", "LINEAR 0 4", "4:8: a frequency of 0 Hz"),
+        (WODEN, "LINEAR 1.5e+08 4", "LINEAR 150 4", "3:1: source 'all_0': reference frequency 150 Hz is below what"),
         (WODEN, "ENDCOMPONENT\n", "GPARAMS 30 2 1\nENDCOMPONENT\n", "5:1: GPARAMS of a component that is a point"),
         (WODEN, " S 1 2", " S 1", "2:1: SOURCE of a WODEN list has a name, P, points"),
         (WODEN, "COMPONENT POINT 3.5 -26.5", "COMPONENT", "3:1: COMPONENT of a WODEN list is one of"),

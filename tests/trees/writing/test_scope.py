@@ -277,6 +277,18 @@ def test_misspelt_labels_and_fields_get_the_nearest_name():
     assert "did you mean 'iterations'?" in said["solver"]
 
 
+def test_a_child_by_name_and_by_place_is_told_how_to_be_written():
+    ns = rt.NodeScope()
+    ns.mux << rt.VisDataMux(rt.Constant(1.0), rt.Constant(2.0), pre=rt.Constant(3.0))
+    with pytest.raises(
+        rt.ForestError, match=r'"pre" is given twice: children are pre any \(optional\), post any .*None'
+    ):
+        rt.Forest(ns)
+    ns = rt.NodeScope()
+    ns.mux << rt.VisDataMux(None, None, rt.Constant(2.0), pre=rt.Constant(3.0))
+    rt.Forest(ns)
+
+
 def test_scopes_and_definitions_can_be_copied_and_shown():
     ns = rt.NodeScope()
     ns.x << 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -11,6 +12,7 @@ from .. import _core
 from .._core import Error
 from ..arguments import checked
 from ..writing.scope import NodeStub
+from .centres import centres_warnings
 from .run import run_options
 
 _CLASSES = ("ChiSquare", "LogLikelihood")
@@ -37,8 +39,9 @@ class MsObjective:
 
     The sum goes over all time-slot groups of all fields and data descriptions that the options choose, in a fixed
     order. Which columns are compared the Spigots of the tree say. Flagged data, data of weight 0 and baselines that a
-    group does not have are left out. One tree serves all rows: with several fields choose one by `field_id`, unless
-    directions in the tree do not depend on the phase centre.
+    group does not have are left out. One tree serves all rows: with several fields choose one by `field_id`, or move
+    all to one `phase_centre_rad`, unless directions in the tree do not depend on the phase centre. Warns (`UserWarning`)
+    of fields with different phase centres.
 
     Data are read at the first call and stay in memory, as far as `memory_bytes` goes; the rest is read anew at every
     call. If there is room beside the data, what of the models depends on no unknown stays as well, and is not evaluated
@@ -73,6 +76,8 @@ class MsObjective:
             if chosen.pop(key):
                 raise Error(f"an objective takes no option {key!r}: nothing is written or verified")
         self._core = _core.open_objective(forest._core, self.path, self.node, chosen)
+        for text in centres_warnings(forest, path, run_options(**options)):
+            warnings.warn(text, stacklevel=3)
 
     def __call__(self, x: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """The value and its gradient, [unknown] as `Forest.parameter_vector` (value's unit per unknown's unit).

@@ -21,13 +21,12 @@ from ..evaluation.cells import spacings_of
 from ..machine import size_text
 from ..ms.reading import CORRELATION_NUMBERS
 from ..telescopes import Telescope
-from ..utc import dut1, parse_utc, with_dut1
+from ..units import LOWEST_RADIO_HZ
+from ..utc import dut1, parse_utc, require_date, with_dut1
 from .antenna_uvw import antenna_uvw
 from .horizon import elevations_of_antennas, horizontal, warn_of_antennas, warn_of_horizon
 from .scans import Scan, fields_of
 
-#: Of what the ionosphere lets through, and of all telescopes.
-_LOWEST_HZ = 1e6
 _DEFAULT_CHANNELS = 64
 _DEFAULT_DATE_MJD_S = 60676.0 * 86400.0  # 2025-01-01
 _CORRELATIONS = {"linear": ("XX", "XY", "YX", "YY"), "circular": ("RR", "RL", "LR", "LL")}
@@ -282,8 +281,7 @@ def _begin(
         raise Error("give start or start_mjd_s, not both")
     at = _DEFAULT_DATE_MJD_S if start is None else parse_utc(start)
     at = at if start_mjd_s is None else float(start_mjd_s)
-    if not 0 < at < 1e10:
-        raise Error(f"the observation starts at {at:g} s of MJD, which is no date that can be simulated")
+    require_date(at)
     if hour_angle_rad is None and (start is not None or start_mjd_s is not None):
         return at
     wanted = -duration_s * EARTH_ROTATION_RAD_S / 2 if hour_angle_rad is None else hour_angle_rad
@@ -297,7 +295,7 @@ def _begin(
 
 def _warn_of_units(bands: Sequence[Band]) -> None:
     lowest_hz, highest_hz = (f(f(band.frequency_hz) for band in bands) for f in (min, max))
-    if lowest_hz < _LOWEST_HZ:
+    if lowest_hz < LOWEST_RADIO_HZ:
         warnings.warn(
             f"channels are at {lowest_hz:g} to {highest_hz:g} Hz, which is below what reaches the ground: frequencies "
             "without a unit are in Hz",

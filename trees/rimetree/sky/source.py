@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arguments import number
-from ..units import is_quantity
+from ..units import LOWEST_RADIO_HZ, is_quantity
 from .errors import SkyModelError
 from .shapelets import Shapelets
 
@@ -45,7 +45,7 @@ class Source:
     ra_rad, dec_rad : right ascension and declination in the frame of the field that is looked at (ICRS or J2000),
         |dec| <= pi/2
     stokes_jy : (I, Q, U, V) at the reference frequency, integrated over the source; of shapelets times `Shapelets.flux`
-    ref_freq_hz : reference frequency nu0; needed (> 0) where there is a spectrum or a rotation measure, else 0
+    ref_freq_hz : reference frequency nu0; needed (>= 1e6) where there is a spectrum or a rotation measure, else 0
     spectrum : coefficients c0, c1, ...; trailing zeros are removed
     logarithmic : which of the two spectra the coefficients belong to
     spectrum_scales_polarisation : whether Q, U, V follow I(nu)/I0
@@ -148,6 +148,11 @@ class Source:
     def _check_reference(self) -> None:
         if self.ref_freq_hz < 0:
             raise SkyModelError(f"source {self.name!r}: reference frequency {self.ref_freq_hz:g} Hz is negative")
+        if 0 < self.ref_freq_hz < LOWEST_RADIO_HZ:
+            raise SkyModelError(
+                f"source {self.name!r}: reference frequency {self.ref_freq_hz:g} Hz is below what reaches the ground; "
+                "is it in MHz? Hz is expected"
+            )
         if self.ref_freq_hz == 0 and (self.spectrum or self.rm_rad_m2):
             what = "a spectrum" if self.spectrum else "a rotation measure"
             raise SkyModelError(f"source {self.name!r} has {what} but no reference frequency")
@@ -244,7 +249,7 @@ def _is_plain(source: Source) -> bool:
         and patch.isprintable()
         and -_QUARTER <= dec_rad <= _QUARTER
         and len(stokes) == 4
-        and (frequency_hz > 0 or (frequency_hz == 0 and not spectrum and rm == 0))
+        and (frequency_hz >= LOWEST_RADIO_HZ or (frequency_hz == 0 and not spectrum and rm == 0))
         and (not spectrum or (spectrum[-1] != 0 and (logarithmic or stokes[0] != 0)))
         and source.exponential_disk is source.uniform_disk is source.shapelets is None
         and (not in_plane if axes is None else len(axes) == 3 and axes[0] >= 0 <= axes[1] and axes[0] + axes[1] > 0)

@@ -21,7 +21,7 @@ from ..observing.horizon import horizontal, warn_of_sources
 from ..sky import SkyModel
 from ..sky_fluxes import stokes_at, voltages_at
 from ..telescopes import Telescope
-from ..utc import dut1
+from ..utc import dut1, require_date
 from ..whole_file import claim_space, whole_file
 from .correlate import BYTES_OF_FORMATS, check_format
 from .sample_orders import in_order, order_axes
@@ -137,6 +137,7 @@ def make_voltages(
     """
     path = os.fspath(path)
     _check(sky, telescope, receivers)
+    require_date(start_mjd_s)
     rng = random_generator(seed)
     n_antenna, n_input = len(telescope), 2 * len(telescope)
     n_sample = round(duration_s * receivers.sample_rate_hz)

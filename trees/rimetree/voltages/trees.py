@@ -11,6 +11,7 @@ from .._core import Error
 from ..arguments import check_fields, checked
 from ..nodes import Channelise, Constant, Correlate, Correlation, Multiply, Sink, Spigot, VisPhaseShift, Voltages
 from ..observing.measurement_set import Band
+from ..utc import require_date
 from ..writing.scope import NodeScope
 from .correlate import BYTES_OF_FORMATS, check_format
 from .sample_orders import order_axes
@@ -57,6 +58,7 @@ class Recording:
     def __post_init__(self) -> None:
         check_fields(self)
         check_format(self.format)
+        require_date(self.start_mjd_s)
         if self.channel_format is None:
             object.__setattr__(self, "channel_format", usual_channel_format(self.format))
         if not (self.sample_rate_hz > 0 and self.centre_hz > 0):

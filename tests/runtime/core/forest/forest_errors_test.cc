@@ -112,7 +112,7 @@ TEST(ForestErrors, AChildThatDoesNotExistHidesNoOtherError) {
   forest.specs.push_back({"pair", "Pair", {}, {{"", "nowhere"}, {"", "leaf"}, {"b", "leaf"}}, "script.py:2"});
   const auto more = all_about(forest.errors(), "pair");
   ASSERT_EQ(more.size(), 2u);
-  EXPECT_TRUE(contains(more[1], "child \"b\" is given twice"));
+  EXPECT_TRUE(contains(more[1], "child \"b\" is given twice: children are a any, b that of a, in this order"));
 }
 
 TEST(ForestErrors, ARequiredChildCannotBeLeftOut) {
