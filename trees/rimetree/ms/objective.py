@@ -40,8 +40,8 @@ class MsObjective:
     The sum goes over all time-slot groups of all fields and data descriptions that the options choose, in a fixed
     order. Which columns are compared the Spigots of the tree say. Flagged data, data of weight 0 and baselines that a
     group does not have are left out. One tree serves all rows: with several fields choose one by `field_id`, or move
-    all to one `phase_centre_rad`, unless directions in the tree do not depend on the phase centre. Warns (`UserWarning`)
-    of fields with different phase centres.
+    all to one `phase_centre_rad`, unless directions in the tree do not depend on the phase centre. Warns of fields with
+    different phase centres.
 
     Data are read at the first call and stay in memory, as far as `memory_bytes` goes; the rest is read anew at every
     call. If there is room beside the data, what of the models depends on no unknown stays as well, and is not evaluated
