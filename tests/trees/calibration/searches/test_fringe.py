@@ -91,10 +91,28 @@ def test_fringes_of_an_array(any_phase):
     noise = np.triu(noise[0] + 1j * noise[1], 1)
     matrix = (matrix + noise + np.conj(np.swapaxes(noise, -1, -2))) * (1 - np.eye(6))
     matrix[:, :, 0, 3] = matrix[:, :, 3, 0] = 0
-    found = fringe_fit(matrix, rate, 0, any_phase=any_phase)
+    (found,) = fringe_fit(matrix[None], rate, 0, any_phase=any_phase)
     assert found[0] == 0
     # Some times what noise does to a slope; or, where the phase itself tells, a part of a turn.
     np.testing.assert_allclose(found, delay, atol=0.03 / 60e6 if any_phase else 0.05 / 1.3e9)
+
+
+@pytest.mark.parametrize("n", [6, 20], ids=["few", "many"])
+@pytest.mark.parametrize("any_phase", [False, True])
+def test_tiles_are_searched_as_each_by_itself(any_phase, n):
+    """Antennas are found in another order in each, not all of them are there, and one has no more than a baseline."""
+    rng = np.random.default_rng(4)
+    rate = phase_per_unit("clock", FREQUENCY[::6])
+    phasor = np.exp(1j * rng.uniform(-30e-9, 30e-9, (4, 1, n, 1)) * rate) * rng.uniform(0.5, 2, (4, 2, n, 1))
+    noise = np.triu(rng.normal(size=(4, 2, 10, n, n)) + 1j * rng.normal(size=(4, 2, 10, n, n)), 1)
+    matrices = np.einsum("ktpf,ktqf->ktfpq", phasor, np.conj(phasor)) + noise + np.conj(np.swapaxes(noise, -1, -2))
+    matrices[1, ..., 3, :] = matrices[1, ..., :, 3] = 0  # without data
+    matrices[2, ..., 2:, :] = matrices[2, ..., :, 2:] = 0
+    found = fringe_fit(matrices, rate, 1, any_phase=any_phase, origins=3)
+    alone = [fringe_fit(one[None], rate, 1, any_phase=any_phase, origins=3)[0] for one in matrices]
+    np.testing.assert_allclose(found, alone, rtol=0, atol=1e-9 / rate.max())
+    assert not found[:, 1].any() and found[1, 3] == 0 and not found[2, 2:].any()
+    assert np.count_nonzero(found) == 4 * n - 4 - 1 - (n - 2)
 
 
 def test_phases_are_the_best_there_are():

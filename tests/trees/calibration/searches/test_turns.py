@@ -61,7 +61,7 @@ def test_no_other_turns_are_better(quantity, noise):
     worse = 0
     for _ in range(12):
         matrix, rate, x = planted(quantity, rng, noise)
-        found = fringe_fit(matrix[None], rate, 0, any_phase=False)
+        (found,) = fringe_fit(matrix[None, None], rate, 0, any_phase=False)
         best = max(highest_of_all(matrix, rate, found), highest_of_all(matrix, rate, x))
         worse += (best - climbed(matrix, rate, found[None])[0]) / noise**2 > 0.01
     assert worse == 0

@@ -84,7 +84,7 @@ Search = Callable[..., NDArray[np.float64]]
 
 
 def fringe_fit(
-    matrix: NDArray[np.complex128],
+    matrices: NDArray[np.complex128],
     rate: NDArray[np.float64],
     reference: int,
     *,
@@ -92,69 +92,83 @@ def fringe_fit(
     find_x: Search = searches,
     origins: int = 1,
 ) -> NDArray[np.float64]:
-    """The x of each antenna for which the sum of matrix_pq exp(-i (x_p - x_q) rate) is largest, 0 at the reference.
+    """[tile, antenna] the x for which the sum of matrix_pq exp(-i (x_p - x_q) rate) is largest in each tile, 0 at the
+    reference.
 
-    `matrix` [time, channel, antenna, antenna], Hermitian: sums of weight V conj(model). With `any_phase` antennas may
-    have any phase besides, another one at each time. 0 for antennas without data. `rate` [channel], or [unknown,
-    channel] or [unknown, time, channel] for several unknowns, which `find_x` finds; then x are [antenna, unknown].
-    `origins`: so many antennas are begun with, one after the other, where there are few: they may lead each other
-    astray, which depends on the first.
+    `matrices` [tile, time, channel, antenna, antenna], Hermitian: sums of weight V conj(model). With `any_phase`
+    antennas may have any phase besides, another one at each time. 0 for antennas without data. `rate` [channel], or
+    [unknown, channel] or [unknown, time, channel] for several unknowns, which `find_x` finds; then x are [tile,
+    antenna, unknown]. `origins`: so many antennas are begun with, one after the other, where there are few: they may
+    lead each other astray, which depends on the first.
     """
-    n = matrix.shape[-1]
-    matrix = matrix if any_phase else matrix.sum(axis=0, keepdims=True)
-    begin = functools.partial(_antenna_by_antenna, matrix, rate, any_phase=any_phase, find_x=find_x)
-    x, known, height = begin(reference)
-    if 2 < known.sum() <= _FEW_ANTENNAS:
-        strength = np.where(known & (np.arange(n) != reference), np.abs(matrix).sum(axis=(0, 1, 3)), 0)
-        for first in np.argsort(-strength, kind="stable")[: min(origins, known.sum()) - 1]:
-            other, _, higher = begin(int(first))
-            if higher > height:
-                x, height = other, higher
-    if np.ndim(rate) > 1:
-        return np.where(known[:, None], x - x[reference], 0.0)
-    found = x[:, 0] if any_phase else with_best_turns(matrix.sum(axis=0), rate, x[:, 0])
-    return np.where(known, found - found[reference], 0.0)
+    n = matrices.shape[-1]
+    matrices = matrices if any_phase else matrices.sum(axis=1, keepdims=True)
+    begin = functools.partial(_antenna_by_antenna, rate=rate, any_phase=any_phase, find_x=find_x)
+    x, known, height = begin(matrices, np.full(len(matrices), reference))
+    count = known.sum(axis=1)
+    strength = np.where(known & (np.arange(n) != reference), np.abs(matrices).sum(axis=(1, 2, 4)), 0)
+    strongest = np.argsort(-strength, axis=1, kind="stable")
+    for k in range(min(origins, n) - 1):
+        own = np.flatnonzero((count > 2) & (count <= _FEW_ANTENNAS) & (k < count - 1))
+        if not len(own):
+            break
+        other, _, higher = begin(matrices[own], strongest[own, k])
+        better = higher > height[own]
+        x[own[better]], height[own[better]] = other[better], higher[better]
+    if np.ndim(rate) == 1:
+        x = x[..., 0]
+        if not any_phase:
+            x = np.stack([with_best_turns(own[0], rate, one) for own, one in zip(matrices, x, strict=True)])
+    known = known.reshape(known.shape + (1,) * (x.ndim - 2))
+    return np.where(known, x - x[:, [reference]], 0.0)
 
 
-def _antenna_by_antenna(matrix, rate, first: int, *, any_phase: bool, find_x: Search):
-    """x [antenna, unknown], found from a first antenna on; which antennas are known; the sum that is to be large.
+def _antenna_by_antenna(matrix, first: NDArray[np.intp], *, rate, any_phase: bool, find_x: Search):
+    """x [tile, antenna, unknown], found from the `first` antenna [tile] on; which antennas are known [tile, antenna];
+    the sum that is to be large [tile].
 
     Few antennas one after the other; of many as many at a time as are known, and then a part of them.
     """
-    n_time, n_channel, n, _ = matrix.shape
+    n_tile, n_time, n_channel, n, _ = matrix.shape
     rates = np.atleast_2d(rate)
     rates = rates if rates.ndim == 3 else rates[:, None]  # [unknown, time or 1, channel]
-    x, phase = np.zeros((n, len(rates))), np.zeros((n_time, n))
+    x = np.zeros((n_tile, n, len(rates)))
     few = n <= _FEW_ANTENNAS
-    strength = np.abs(matrix).sum(axis=(0, 1))
-    known = np.arange(n) == first
+    strength = np.abs(matrix).sum(axis=(1, 2))
+    known = np.arange(n) == first[:, None]
     matrix = matrix * (1 - np.eye(n))  # with itself an antenna says nothing
-    phasors = known * np.ones((n_time, n_channel, 1), complex)
+    phasors = known[:, None, None] * np.ones((n_time, n_channel, 1), complex)
 
-    def find(some: NDArray[np.intp]) -> None:
-        spectra = np.moveaxis((matrix[:, :, some] @ phasors[..., None])[..., 0], 2, 0)
-        x[some] = find_x(spectra, rate, any_phase=any_phase).reshape(len(some), -1)
-        turned = np.moveaxis(np.tensordot(x[some], rates, 1), 0, -1)  # [time or 1, channel, antenna]
+    def find(tile: NDArray[np.intp], some: NDArray[np.intp]) -> None:
+        """Antennas, each of its tile."""
+        spectra = np.einsum("atcn,atcn->atc", matrix[tile, :, :, some], phasors[tile])
+        x[tile, some] = find_x(spectra, rate, any_phase=any_phase).reshape(len(tile), -1)
+        turned = np.tensordot(x[tile, some], rates, 1)  # [antenna, time or 1, channel]
         if any_phase:
-            phase[:, some] = np.angle((np.moveaxis(spectra, 0, 2) * np.exp(-1j * turned)).sum(axis=1))
-        phasors[..., some] = np.exp(1j * (turned + phase[:, None, some]))
+            turned = turned + np.angle((spectra * np.exp(-1j * turned)).sum(axis=2, keepdims=True))
+        phasors[tile, :, :, some] = np.exp(1j * turned)
 
     while True:
-        reached = np.where(known, 0.0, strength[:, known].sum(axis=1))
-        some = np.argsort(-reached, kind="stable")[: 1 if few else known.sum()]
-        some = some[reached[some] > 0]
-        if not len(some):
+        reached = np.where(known, 0.0, (strength @ known[..., None])[..., 0])
+        order = np.argsort(-reached, axis=1, kind="stable")
+        next_ones = np.arange(n) < (1 if few else known.sum(axis=1, keepdims=True))
+        tile, place = np.nonzero(next_ones & (np.take_along_axis(reached, order, axis=1) > 0))
+        if not len(tile):
             break
-        find(some)
-        known[some] = True
+        some = order[tile, place]
+        find(tile, some)
+        known[tile, some] = True
     # The first too: all others may have gone astray together.
-    everyone = np.flatnonzero(known)
-    parts = len(everyone) if few else _PARTS
-    for _ in range(_SWEEPS if len(everyone) > 2 else 0):
+    rank, parts = np.cumsum(known, axis=1) - 1, n if few else _PARTS
+    going = known.sum(axis=1) > 2
+    for _ in range(_SWEEPS):
         before = x.copy()
         for part in range(parts):
-            find(everyone[part::parts])
-        if (np.abs(x - before) @ np.abs(rates).max(axis=(1, 2)) < 1e-3).all():
+            tile, some = np.nonzero(known & going[:, None] & (rank % parts == part))
+            if len(tile):
+                find(tile, some)
+        going &= (np.abs(x - before) @ np.abs(rates).max(axis=(1, 2)) >= 1e-3).any(axis=1)
+        if not going.any():
             break
-    height = np.vdot(phasors, (matrix @ phasors[..., None])[..., 0]).real
-    return x, known, float(height)
+    height = (np.conj(phasors) * (matrix @ phasors[..., None])[..., 0]).real.sum(axis=(1, 2, 3))
+    return x, known, height

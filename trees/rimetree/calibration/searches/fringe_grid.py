@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _POINTS = 200_000  # most that are tried
+_SPREAD = 7  # points of a grid to either side of a value
 _MOST_ON_GRID = 1 << 18  # numbers of a matrix that takes values to a grid
 
 
@@ -63,6 +64,11 @@ def _spreading(h: bytes, step: float, size: int, spread: int, width: float) -> _
     return _Spreading(step * np.frombuffer(h) * size / (2 * math.pi), size, spread, width)
 
 
+def points_of_grid(half: int) -> int:
+    """Of the grid that `magnitudes_on_grid` takes values to."""
+    return max(4 * _SPREAD, 1 << (4 * half + 3).bit_length())
+
+
 def magnitudes_on_grid(
     value: NDArray[np.complex128], h: NDArray[np.float64], step: float, half: int
 ) -> NDArray[np.float64]:
@@ -71,13 +77,11 @@ def magnitudes_on_grid(
     `value` [channel, column], `h` [channel] in any places: values go to a grid by Gaussians, are transformed, and what
     the Gaussians have done is divided out (Greengard & Lee 2004, SIAM Review 46, 443, their equations 10 to 12).
     """
-    spread = 7  # grid points to either side
-    n_mode = 2 * half + 2
-    size = max(4 * spread, 1 << (2 * n_mode - 1).bit_length())
+    n_mode, size = 2 * half + 2, points_of_grid(half)
     ratio = size / n_mode
-    width = math.pi * spread / (n_mode**2 * ratio * (ratio - 0.5))
+    width = math.pi * _SPREAD / (n_mode**2 * ratio * (ratio - 0.5))
     # The same for all spectra of a set, and small but for windows that are far from each other.
-    spreading = _spreading(np.asarray(h).tobytes(), step, size, spread, width)
+    spreading = _spreading(np.asarray(h).tobytes(), step, size, _SPREAD, width)
     if size * len(h) <= _MOST_ON_GRID:
         grid = spreading.whole() @ value
     else:

@@ -39,7 +39,7 @@ def delays_beside_tec(
 ) -> NDArray[np.float64]:
     """[element, time, freq, antenna]: delays of their intervals, of antennas that have a TEC beside them.
 
-    `matrices` [element, time, freq, antenna, antenna]: of each feed, or of the sum of both (as of `fringe_fit`);
+    `matrices` [element, time, freq, antenna, antenna]: of each feed, or of the sum of both (as tiles of `fringe_fit`);
     `rates` [2, freq]; `own`, `of_tec`: the interval of each time and of each freq, of delays and of TEC. Delays are the
     median of what is found on each interval that both share.
     """
@@ -57,12 +57,13 @@ def _delays_of(matrices, rates, reference: int, any_phase: bool) -> NDArray[np.f
     """[element, antenna] of one interval."""
     if len(matrices) == 1 or any_phase:
         how = {"any_phase": any_phase, "find_x": _one_by_one(search_delay_and_tec)}
-        return np.stack([fringe_fit(own, rates, reference, **how)[:, 0] for own in matrices])
+        return fringe_fit(matrices, rates, reference, **how)[..., 0]
     # The channels of both feeds, one after the other: unknown are the delay of each, and one TEC.
     both, none = np.concatenate(matrices, axis=1), np.zeros_like(rates[0])
     of_delay, of_tec = rates
     rates = np.stack([[*of_delay, *none], [*none, *of_delay], [*of_tec, *of_tec]])
-    return fringe_fit(both, rates, reference, any_phase=False, find_x=_one_by_one(search_delays_and_tec))[:, :2].T
+    how = {"any_phase": False, "find_x": _one_by_one(search_delays_and_tec)}
+    return fringe_fit(both[None], rates, reference, **how)[0, :, :2].T
 
 
 def _one_by_one(search: Callable[..., NDArray[np.float64]]) -> Search:

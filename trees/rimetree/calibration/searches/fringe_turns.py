@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .fringe_grid import in_order, magnitudes_on_grid, places_of
+from .fringe_grid import in_order, magnitudes_on_grid, places_of, points_of_grid
 
 _HIGH, _PEAKS = 0.5, 20  # of the highest: noise may lower the real part where the magnitude is highest
 _TURNS, _LIKELY = 50, 5  # that are looked at more closely, and of those
@@ -27,7 +27,9 @@ def search_turns(spectra: NDArray[np.complex128], rate: NDArray[np.float64]) -> 
         value, h = in_order(spectra[own][:, used], rate[used])
         places = places_of(h)
         if places is not None:
-            found[own] = _search(value, h, *places)
+            some = max(1, _AT_A_TIME // points_of_grid(places[1]))
+            parts = [slice(first, first + some) for first in range(0, len(own), some)]
+            found[own] = np.concatenate([_search(value[at], h, *places) for at in parts])
     return found
 
 

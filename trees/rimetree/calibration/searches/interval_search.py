@@ -117,14 +117,19 @@ class IntervalSearch:
             np.add.at(total[element], (cells[0][:, None], cells[1][None, :]), matrix.sum(axis=0))
         return best_phases(total, self.reference)
 
-    def fringes(self, matrices, rate, cells, shape, **how) -> NDArray[np.float64]:
+    def fringes(self, matrices, rate, cells, shape, *, any_phase: bool, **how) -> NDArray[np.float64]:
         at_time, at_frequency = cells
         found = np.zeros((len(matrices), *shape))
-        for element, matrix in enumerate(matrices):
-            for t, f in np.ndindex(shape[:2]):
-                tile = matrix[:, at_time == t][:, :, at_frequency == f]
-                tile = tile.reshape(-1, *tile.shape[2:])
-                found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self.reference, **how)
+        for f in range(shape[1]):
+            own = at_frequency == f
+            tiles = [matrix[:, at_time == t][:, :, own] for matrix in matrices for t in range(shape[0])]
+            tiles = [tile.reshape(-1, *tile.shape[2:]) for tile in tiles]
+            if any_phase:  # of each time, of which tiles may have more or fewer
+                values = [fringe_fit(tile[None], rate[own], self.reference, any_phase=True, **how)[0] for tile in tiles]
+            else:
+                tiles = np.stack([tile.sum(axis=0, keepdims=True) for tile in tiles])
+                values = fringe_fit(tiles, rate[own], self.reference, any_phase=False, **how)
+            found[:, :, f] = np.reshape(values, found[:, :, f].shape)
         return found
 
     def free_phases(self, sums: Coherence, product) -> NDArray[np.float64]:

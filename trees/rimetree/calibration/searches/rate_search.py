@@ -144,8 +144,8 @@ class _Cells:
             whole[:, place[there]] = spectra[:, there]
             return np.array([self._best(one.reshape(shape)) for one in whole])
 
-        found = fringe_fit(flat, slopes, reference, any_phase=True, find_x=find, origins=_ORIGINS)
-        return found[:, 1]
+        found = fringe_fit(flat[None], slopes, reference, any_phase=True, find_x=find, origins=_ORIGINS)
+        return found[0, :, 1]
 
     def significant_rate(self, value: NDArray[np.complex128], noise: float) -> float:
         """Of values [time, channel] to which noise adds so much power; 0 where they are no more than that."""
