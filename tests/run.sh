@@ -90,7 +90,9 @@ run_ctest() {
   tail -n 3 "$RESULTS/ctest.log"
 }
 
-run_pytest() { .venv/bin/python -m pytest -q -rs --junit-xml="$RESULTS/pytest.xml" tests; }
+# By a process for each core: much of a fit's search is Python, which one core does.
+pytest_in_processes() { .venv/bin/python -m pytest -q -rs -n auto --maxprocesses 8 --dist worksteal "$@"; }
+run_pytest() { pytest_in_processes --junit-xml="$RESULTS/pytest.xml" tests; }
 
 # What has to do with devices is tested on simulated ones, and the same tests again on a GPU where there is one; elsewhere
 # they are counted as skipped.
@@ -107,7 +109,7 @@ run_gpu() {
   tail -n 3 "$RESULTS/gpu.log"
 }
 run_gpu_trees() {
-  RIMETREE_DEVICE=auto .venv/bin/python -m pytest -q -rs --junit-xml="$RESULTS/gpu-trees.xml" \
+  RIMETREE_DEVICE=auto pytest_in_processes --junit-xml="$RESULTS/gpu-trees.xml" \
     tests/trees/test_*.py tests/trees/{beams,evaluation,ms,observing,psv,solving,sums,voltages,writing}
 }
 gpu_tests() {

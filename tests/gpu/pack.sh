@@ -58,7 +58,7 @@ if [[ -n $ENVIRONMENT ]]; then
 import sys, tomllib
 with open(sys.argv[1], "rb") as file:
     project = tomllib.load(file)["project"]
-needed = {*project["dependencies"], *project["optional-dependencies"]["test"], "pytest-xdist"}
+needed = {*project["dependencies"], *project["optional-dependencies"]["test"]}
 print(*sorted(one for one in needed if not one.startswith("ruff")), sep="\n")
 ' "$ROOT/pyproject.toml" >"$FOLDER/trees/requirements.txt"
   "$ENVIRONMENT/bin/python" -m pip install --quiet --target "$FOLDER/trees/packages" --python-version "$PYTHON_VERSION" \

@@ -1,9 +1,10 @@
 """Calibrating an observation with planted gains: processor time, memory and errors of the gains, of whole commands, of
 RimeTree and, where they are installed, of DP3 and QuartiCal.
 
-All solve for the same: a complex gain of each feed and antenna, for so many time slots and channels, with the same sky
-model, starting from nothing. DP3 runs with the defaults of its `gaincal`, QuartiCal with its own but for chunks of one
-interval (its default is to have all data in memory), and without writing flags, which the others do not write either.
+All solve for the same: a complex gain of each feed and antenna, and of each direction if there are several, for so many
+time slots and channels, with the same sky model, starting from nothing. DP3 runs with the defaults of its `gaincal`, or
+of `ddecal` for several directions, QuartiCal with its own but for chunks of one interval (its default is to have all
+data in memory), and without writing flags, which the others do not write either.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .. import nodes as rt
 from .._core import Error
 from ..calibration.model.model_trees import model_nodes, sky_parts
 from ..calibration.solutions.h5parm import read_h5parm
+from ..calibration.solutions.term_solutions import TermSolutions
 from ..forest import Forest
 from ..sky_trees import sink_nodes, with_noise
 from ..writing.scope import NodeScope
@@ -47,11 +49,17 @@ class CalibrationCase:
     channels: int = 8
     noise_jy: float = 1.0
     seed: int = 7
+    n_direction: int = 1
 
     @property
     def shape(self) -> tuple[int, int]:
         """(times, frequencies) of the gains."""
         return -(-self.n_slot // self.slots), -(-self.n_channel // self.channels)
+
+    @property
+    def patches(self) -> list[str]:
+        """Names of the directions; none, where gains are of the whole sky."""
+        return [f"patch{k}" for k in range(self.n_direction)] if self.n_direction > 1 else []
 
 
 @dataclass(frozen=True)
@@ -72,23 +80,29 @@ class CalibrationFigures:
 
 
 def planted_sky(case: CalibrationCase) -> sky.SkyModel:
-    """Unpolarised points within half a degree, of flat spectra."""
+    """Unpolarised points within half a degree, of flat spectra; those of a patch within 2 arcmin of each other."""
     rng = np.random.default_rng(case.seed)
     ra, dec = _CENTRE
     offsets, fluxes = np.radians(rng.uniform(-0.5, 0.5, (case.n_source, 2))), rng.uniform(0.5, 1.5, case.n_source)
+    patches = [case.patches[k % case.n_direction] if case.patches else "" for k in range(case.n_source)]
+    if case.patches:
+        first = offsets[: case.n_direction]
+        offsets = first[np.arange(case.n_source) % case.n_direction] + offsets / 30
     return sky.SkyModel(
         [
-            sky.Source(f"s{k}", ra + dx / np.cos(dec), dec + dy, (flux, 0.0, 0.0, 0.0))
-            for k, ((dx, dy), flux) in enumerate(zip(offsets, fluxes, strict=True))
+            sky.Source(f"s{k}", ra + dx / np.cos(dec), dec + dy, (flux, 0.0, 0.0, 0.0), patch=patch)
+            for k, ((dx, dy), flux, patch) in enumerate(zip(offsets, fluxes, patches, strict=True))
         ]
     )
 
 
 def planted_gains(case: CalibrationCase) -> NDArray[np.complex128]:
-    """[time, freq, antenna, feed], of any phase, with amplitudes between 0.7 and 1.3."""
+    """[time, freq, antenna, direction, feed], with amplitudes between 0.7 and 1.3. Those of the whole sky are of any
+    phase, those of directions within 1 rad, as after a calibration of the whole sky."""
     rng = np.random.default_rng(case.seed + 1)
-    shape = (*case.shape, case.n_antenna, 2)
-    return rng.uniform(0.7, 1.3, shape) * np.exp(1j * rng.uniform(-np.pi, np.pi, shape))
+    shape = (*case.shape, case.n_antenna, case.n_direction, 2)
+    most = 1.0 if case.patches else np.pi
+    return rng.uniform(0.7, 1.3, shape) * np.exp(1j * rng.uniform(-most, most, shape))
 
 
 def make_observation(case: CalibrationCase, path: str, threads: int | None = None) -> None:
@@ -122,16 +136,18 @@ def make_observation(case: CalibrationCase, path: str, threads: int | None = Non
         return rt.Parm(value=tiles, time_edges_s=edges_s, freq_edges_hz=edges_hz, solvable=False)
 
     def jones(antenna, part):
-        node = ns.G(antenna)
-        if part is not None:
+        if (part is not None) != bool(case.patches):
             return []
+        direction = case.patches.index(part.name) if part else 0
+        node = ns.G(antenna, direction)
         if not node.initialized():
-            own = gains[:, :, antenna]
+            own = gains[:, :, antenna, direction]
             parts = [rt.ToComplex(parm(own[..., feed].real), parm(own[..., feed].imag)) for feed in (0, 1)]
             node << rt.Matrix22(parts[0], 0.0, 0.0, parts[1])
         return [node]
 
-    model_nodes(ns, sky_parts(planted_sky(case), []), group.baselines, _CENTRE, jones, feed=group.feed)
+    parts = sky_parts(planted_sky(case), ["patch"] if case.patches else [])
+    model_nodes(ns, parts, group.baselines, _CENTRE, jones, feed=group.feed)
     for p, q in group.baselines:
         ns.V(p, q) << with_noise(ns, p, q, ns.model(p, q), case.noise_jy, case.seed)
     sink_nodes(ns, group.baselines, column="DATA")
@@ -139,8 +155,8 @@ def make_observation(case: CalibrationCase, path: str, threads: int | None = Non
 
 
 def gain_error(found: NDArray[np.complex128], planted: NDArray[np.complex128]) -> tuple[float, float]:
-    """(root mean square of the differences, fraction without solution) of gains [time, freq, antenna, feed]; the phase
-    that all antennas of a feed have in common is open in each interval."""
+    """(root mean square of the differences, fraction without solution) of gains [time, freq, antenna, direction, feed];
+    the phase that all antennas of a feed have in common is open in each interval and direction."""
     good = np.isfinite(found)
     product = np.where(good, np.conj(found), 0) * planted
     turn = product.sum(axis=2, keepdims=True)
@@ -178,38 +194,50 @@ def _run(command: list[str], folder: str, environment: dict | None = None) -> tu
 
 def _rimetree(case: CalibrationCase, path: str, folder: str, threads: int | None):
     out = os.path.join(folder, "rimetree.h5")
-    term = f"G: diag, {case.slots}slots, {case.channels}chan"
+    term = f"G: diag, {case.slots}slots, {case.channels}chan{', per patch' if case.patches else ''}"
     command = [sys.executable, "-m", "rimetree.cli", "calibrate", path, "--sky", os.path.join(folder, "model.skymodel")]
     command += ["--term", term, "--out", out, "--overwrite", *(["--threads", str(threads)] if threads else [])]
     took = _run(command, folder)
     (found,) = read_h5parm(out)
-    gain = found["G"].gain()[:, :, :, 0]
-    return took, np.stack([gain[..., 0, 0], gain[..., 1, 1]], axis=-1)
+    return took, _diagonals(case, found["G"])
+
+
+def _diagonals(case: CalibrationCase, term: TermSolutions) -> NDArray[np.complex128]:
+    """Gains [time, freq, antenna, direction, feed] of a file."""
+    order = [term.directions.index(name) for name in case.patches] or [0]
+    return np.diagonal(term.gain()[:, :, :, order], axis1=-2, axis2=-1)
 
 
 def _dp3(case: CalibrationCase, path: str, folder: str, threads: int | None):
     out = os.path.join(folder, "dp3.h5")
     shutil.rmtree(out, ignore_errors=True)
+    step, mode, parameters = ("ddecal", "mode", "h5parm") if case.patches else ("gaincal", "caltype", "parmdb")
     settings = {
         "msin": path,
         "msout": "",
-        "steps": "[gaincal]",
-        "gaincal.sourcedb": os.path.join(folder, "model.skymodel"),
-        "gaincal.caltype": "diagonal",
-        "gaincal.parmdb": out,
-        "gaincal.solint": case.slots,
-        "gaincal.nchan": case.channels,
+        "steps": f"[{step}]",
+        f"{step}.sourcedb": os.path.join(folder, "model.skymodel"),
+        f"{step}.{mode}": "diagonal",
+        f"{step}.{parameters}": out,
+        f"{step}.solint": case.slots,
+        f"{step}.nchan": case.channels,
         **({"numthreads": threads} if threads else {}),
     }
     command = [_found(_DP3), *(f"{key}={value}" for key, value in settings.items())]
     took = _run(command, folder, {**os.environ, "OPENBLAS_NUM_THREADS": "1"})  # without which DP3 refuses
     (found,) = read_h5parm(out)
-    gain = found.terms[0].gain()[:, :, :, 0]
-    return took, np.stack([gain[..., 0, 0], gain[..., 1, 1]], axis=-1)
+    return took, _diagonals(case, found.terms[0])
 
 
 # What QuartiCal's own Python has, and ours need not.
-_TO_TIGGER = "import sys, Tigger; Tigger.load(sys.argv[1], verbose=False).save(sys.argv[2])"
+_TO_TIGGER = """
+import sys, Tigger
+model = Tigger.load(sys.argv[1], verbose=False)
+for source in model.sources:  # a tag and a cluster make a direction
+    source.setAttribute("dE", True)
+    source.setAttribute("cluster", source.name.partition(".")[0])
+model.save(sys.argv[2])
+"""
 _FROM_ZARR = """
 import sys, numpy, zarr
 found = zarr.open(sys.argv[1], mode="r")
@@ -225,12 +253,14 @@ def _quartical(case: CalibrationCase, path: str, folder: str, threads: int | Non
     text, model, solutions = (os.path.join(folder, name) for name in ("sky.txt", "sky.lsm.html", "gains.npz"))
     with open(text, "w", encoding="utf-8") as file:
         file.write("#format: name ra_rad dec_rad i\n")
-        file.writelines(f"{s.name} {s.ra_rad!r} {s.dec_rad!r} {s.stokes_jy[0]!r}\n" for s in planted_sky(case))
+        file.writelines(
+            f"{s.patch}.{s.name} {s.ra_rad!r} {s.dec_rad!r} {s.stokes_jy[0]!r}\n" for s in planted_sky(case)
+        )
     _run([python, "-c", _TO_TIGGER, text, model], folder)
     settings = {
         "input_ms.path": path,
         "input_ms.time_chunk": case.slots,
-        "input_model.recipe": model,
+        "input_model.recipe": f"{model}@dE" if case.patches else model,
         "output.gain_directory": os.path.join(folder, "gains.qc"),
         "output.log_directory": os.path.join(folder, "logs.qc"),
         "output.flags": False,
@@ -238,18 +268,19 @@ def _quartical(case: CalibrationCase, path: str, folder: str, threads: int | Non
         "G.type": "diag_complex",
         "G.time_interval": case.slots,
         "G.freq_interval": case.channels,
+        "G.direction_dependent": bool(case.patches),
         "dask.threads": threads or len(os.sched_getaffinity(0)),
     }
     took = _run([program, *(f"{key}={value}" for key, value in settings.items())], folder)
     _run([python, "-c", _FROM_ZARR, os.path.join(folder, "gains.qc", "G", "G_0"), solutions], folder)
     with np.load(solutions) as found:
         flagged = np.broadcast_to(found["flags"], found["gains"].shape[:4]) != 0
-        return took, np.where(flagged[..., None], np.nan, found["gains"])[:, :, :, 0, ::3]
+        return took, np.where(flagged[..., None], np.nan, found["gains"])[..., ::3]
 
 
 _PROGRAMS: dict[str, tuple[tuple[str, ...], Callable]] = {
     "RimeTree": ((), _rimetree),
-    "DP3 gaincal": (_DP3, _dp3),
+    "DP3": (_DP3, _dp3),
     "QuartiCal": (_QUARTICAL, _quartical),
 }
 

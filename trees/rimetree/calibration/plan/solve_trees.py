@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +132,7 @@ class SolveTree:
     def n_column(self) -> int:
         return len(self.columns)
 
-    @property
+    @cached_property
     def gains_of(self) -> dict[str, tuple[str, ...]]:
         """{name of a term of directions that has amplitudes: directions that are solved for}."""
         found: dict[str, dict[str, None]] = {}

@@ -19,6 +19,7 @@ from ...output import log, table
 @click.option("--channels", type=Count(min=1), default=64, show_default=True, help="Of 200 kHz.")
 @click.option("--slots", type=Count(min=1), default=60, show_default=True, help="Of 8 s.")
 @click.option("--sources", type=Count(min=1), default=20, show_default=True, help="Of the sky model.")
+@click.option("--directions", type=Count(min=1), default=1, show_default=True, help="With gains of their own.")
 @click.option("--interval", type=(int, int), default=(10, 8), show_default=True, help="Slots and channels of a gain.")
 @click.option("--repeat", type=Count(min=1), default=2, show_default=True, help="Runs; the quickest counts.")
 @click.option("--program", "names", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
@@ -26,12 +27,13 @@ from ...output import log, table
 @click.option(
     "--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with machine and date."
 )
-def command(antennas, channels, slots, sources, interval, repeat, names, threads, json_file) -> None:
+def command(antennas, channels, slots, sources, directions, interval, repeat, names, threads, json_file) -> None:
     """Diagonal gains of an observation with planted ones, by RimeTree and, where they are installed, DP3 and QuartiCal.
 
     \b
     rimetree bench calibrate
     rimetree bench calibrate --antennas 20 --slots 20 --repeat 1 --json calibrate.json
+    rimetree bench calibrate --directions 10
 
     Programs take turns. Columns: processor time (user and system) and wall time of the whole command, largest resident
     memory, root mean square of the errors of the gains, and the gains that are missing. Programs that are not
@@ -52,7 +54,9 @@ def command(antennas, channels, slots, sources, interval, repeat, names, threads
     chosen = [name for name in chosen if installed[name]]
     if not chosen:
         raise Failed("none of these programs is installed")
-    case = cases.CalibrationCase(antennas, channels, slots, sources, *interval)
+    if directions > sources:
+        raise click.BadParameter(f"{directions} directions need as many sources; --sources is {sources}")
+    case = cases.CalibrationCase(antennas, channels, slots, sources, *interval, n_direction=directions)
     record = where_and_when(threads, 0.0)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "planted.ms")
