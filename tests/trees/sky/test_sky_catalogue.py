@@ -79,6 +79,7 @@ def test_polarised_sources_by_name(tmp_path):
     ("text", "message"),
     [
         (text_of(" ").replace("2000.0", "1950.0"), "x.gaul: positions are of equinox 1950.0, expected 2000"),
+        (text_of(" ").replace("2000.0", "B1950"), "x.gaul: positions are of equinox B1950, expected 2000"),
         (text_of(" ").replace("0.047", "bright"), "x.gaul:7:1: column total_flux is 'bright', expected a number"),
         (text_of(" ").replace("0.047", "nan"), "x.gaul:7:1: source 's0_g0': stokes_jy: Stokes I is nan"),
         (text_of(" ").replace(" M\n", "\n"), "x.gaul:8:1: 9 columns, expected 10"),

@@ -15,7 +15,7 @@ from ..whole_file import write_text
 from .ao import looks_like_ao, read_ao
 from .bbs import KNOWN, read_bbs
 from .bbs_writing import write_bbs
-from .catalogue import is_catalogue_header, read_catalogue
+from .catalogue import is_catalogue, read_catalogue
 from .columns import find_header, parse_header
 from .errors import SkyModelError, UnsupportedError
 from .fits_image import holds_table, is_fits, read_fits
@@ -89,7 +89,7 @@ def detect(text: str, file: str) -> str:
         return "woden" if re.search(r"^\s*SOURCE\s+\S+\s+P\s", text, re.MULTILINE) else "rts"
     if header := find_header(numbered_lines(text)):
         return _detect_table(header, file)
-    if any(is_catalogue_header(line) for _, line in itertools.islice(numbered_lines(text), 100)):
+    if is_catalogue(text):
         return "catalogue"
     if looks_like_sagecal(text):
         return "sagecal"

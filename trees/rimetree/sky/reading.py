@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import io
+import itertools
 import math
 import os
 import re
@@ -188,4 +189,17 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def numbered_raw_lines(text: str) -> Iterator[tuple[int, str]]:
     """(line number from 1, line with its end) of every line, one by one: there may be millions."""
-    return enumerate(io.StringIO(text, newline="\n"), start=1)
+    return enumerate(itertools.chain.from_iterable(map(_lines_of, _parts_of(text))), start=1)
+
+
+def _lines_of(part: str) -> Iterator[str]:
+    return io.StringIO(part, newline="\n")  # which takes four bytes for each letter
+
+
+def _parts_of(text: str) -> Iterator[str]:
+    """Parts of a text that end where lines do."""
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin + 100_000) + 1 or len(text)
+        yield text[begin:end]
+        begin = end
