@@ -13,13 +13,13 @@
 Text is separated by commas, tabs, semicolons or blanks; what stands in quotation marks is one value, and an empty one
 is as good as nan. Names of columns count in any capitalisation.
 
-Units are those that FITS, VOTable, or the header of a text (`Total_flux[mJy]`), says of a column, else deg; those of fluxes
-and axes are Jy and deg where comments name PyBDSF, which surveys that took its columns (TGSS, LoTSS: mJy, arcsec)
-leave out; else they have to be said. In tables of the MWA they are Jy, and arcsec of the axes of GLEAM-X. Axes are
-full widths at half maximum on the sky, angles north through east. PyBDSF's spectral index is at the reference
-frequency of its image, which comments (`FREQ0` in FITS) say; without one the flux is the same at all frequencies.
-Power laws of the others are at 200 MHz, S = S0 (nu/nu0)^alpha exp(curve ln^2(nu/nu0)); lists of fluxes are as in
-hyperdrive's files.
+Units are those that FITS, VOTable, or the header of a text (`Total_flux[mJy]`), says of a column, else deg; those of
+fluxes and axes are Jy and deg where comments name PyBDSF, which surveys that took its columns (TGSS, LoTSS: mJy,
+arcsec) leave out; else they have to be said. In tables of the MWA they are Jy, and arcsec of the axes of GLEAM-X. Axes
+are full widths at half maximum on the sky, angles north through east. PyBDSF's spectral index is at the reference
+frequency of its image, which comments (`FREQ0` in FITS and VOTable) say; without one the flux is the same at all
+frequencies. Power laws of the others are at 200 MHz, S = S0 (nu/nu0)^alpha exp(curve ln^2(nu/nu0)); lists of fluxes are
+as in hyperdrive's files.
 
 Source: PyBDSF's documentation, "write_catalog"; mwa_hyperdrive's documentation, "FITS source list formats".
 """
