@@ -248,6 +248,7 @@ def calls(tmp_path_factory):
             calibration.frequency_warning,
             {"group": group, "solutions": solutions},
         ),
+        "calibration.time_warning": (calibration.time_warning, {"group": group, "solutions": solutions}),
         "calibration.held_warning": (calibration.held_warning, {"group": group, "solutions": solutions}),
         "calibration.feed_warning": (calibration.feed_warning, {"group": group, "solutions": solutions}),
         "calibration.field_numbers": (calibration.field_numbers, {"names": ["a"], "wanted": ["a"]}),

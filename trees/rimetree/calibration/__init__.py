@@ -25,7 +25,7 @@ _MODULES = {
     "memory": "MemoryNeed",
     "model.models": "ModelColumns seen_warning",
     "solutions.new_flags": "NewFlags",
-    "solutions.other_data": "check_held feed_warning frequency_warning held_warning start_warnings",
+    "solutions.other_data": "check_held feed_warning frequency_warning held_warning start_warnings time_warning",
     "pass_memory": "memory_of_passes",
     "plan.planning": "CalibrationOptions GroupPlan plan_groups",
     "progress_file": "forget_progress",

@@ -30,6 +30,7 @@ from .model.models import ModelColumns, as_model
 from .model.predicted_tiles import slots_within
 from .solutions.antenna_jones import AntennaJones
 from .solutions.correction import JonesUse, check_correction
+from .solutions.parallactic import with_own_turn
 from .solutions.solutions import Solutions
 
 _NO_SOLUTION_BIT = 2
@@ -58,8 +59,10 @@ def apply_tree(
 
     `correct`: whether J is taken out. `subtract`: sources to subtract, or columns with their visibilities. `direction`:
     a patch or source whose terms count in J. `used`: a list that receives the matrices without which data are flagged,
-    for `count_new_flags`. Raises `CalibrationError` where solutions and data do not fit together.
+    for `count_new_flags`. Parallactic angles are those of the group, whatever set solutions are of. Raises
+    `CalibrationError` where solutions and data do not fit together.
     """
+    solutions = with_own_turn(solutions, group)
     if correct:
         check_correction(group, solutions, direction)
     elif direction is not None and direction not in solutions.directions:

@@ -9,6 +9,7 @@ from zenith_angle import zenith_angle
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, CalibrationOptions, parse_terms
+from rimetree.calibration.model.held import HeldChain, HeldTerm
 from rimetree.calibration.solutions import parallactic
 from rimetree.calibration.solutions.parallactic import parallactic_angle_rad, parallactic_solutions
 
@@ -127,6 +128,42 @@ def test_fields_have_their_own_angles(tmp_path):
     np.testing.assert_allclose(found.time_s, [time_s for time_s, _ in expected])
     np.testing.assert_allclose(found.value["rotation"][:, 0, :, 0, 0], [angle for _, angle in expected], atol=1e-12)
     assert np.ptp(found.value["rotation"]) > 0.1
+
+
+def test_angles_of_another_set_are_those_of_its_own_times_and_directions(observed, tmp_path):
+    path, other = observed("linear"), str(tmp_path / "other.ms")
+    calibration.calibrate(path, SKY, parse_terms(["G: diag", "D: leakage", "P: parallactic"]), tmp_path / "g.h5")
+    sets = calibration.read_h5parm(tmp_path / "g.h5")
+    rt.ms.create(
+        other,
+        "kat-7",
+        phase_centre_rad=(1.4, -0.1),
+        start="2025-02-03T18:00:00",
+        duration_s=7200.0,
+        integration_s=1800.0,
+        bands=[rt.ms.Band.regular(1.3e9, 4e6, 2)],
+    )
+    (group,) = rt.ms.groups(other)
+    expected = parallactic_solutions(other, parse_terms(["P: parallactic"])[0])["P"]
+    held = HeldChain(group, [HeldTerm("P", diagonal=False, sets=sets)])
+    for antenna in (0, 6):
+        name = group.antenna_names[antenna]
+        wanted = jones_of(-expected.value["rotation"][:, 0, antenna, 0, 0], "linear")
+        chain = calibration.chain_for([sets], group).only(["P"])
+        for jones in (chain.jones, held.jones):
+            np.testing.assert_allclose(jones(name, expected.time_s, [1.3e9])[0], wanted, atol=1e-12)
+    assert np.ptp(expected.value["rotation"]) > 0.1 and not calibration.time_warning(group, chain)
+    ns = rt.NodeScope()
+    for p, q in group.baselines:
+        ns.sink(p, q) << rt.Sink(rt.Constant(np.eye(2)), station_1_index=p, station_2_index=q, output_column="DATA")
+    rt.Forest(ns).run(other)
+    ns = rt.NodeScope()
+    calibration.apply_tree(ns, group, sets[0].only(["P"]))
+    rt.Forest(ns).run(other)
+    (tile,) = rt.ms.tiles(other, ["CORRECTED_DATA"], time_slots=100)
+    angle = expected.value["rotation"][:, 0, :, 0, 0]  # one array, so that turns of two antennas nearly cancel
+    turned = [np.cos(angle[:, q] - angle[:, p]) for p, q in group.baselines]
+    np.testing.assert_allclose(tile["columns"]["CORRECTED_DATA"][:, :, 0, 0], turned, atol=1e-6)
 
 
 def test_other_mounts(tmp_path):

@@ -53,6 +53,22 @@ def test_solutions_of_another_band_are_named_before_they_are_used(command, sets)
     assert said in command(*held).output
 
 
+def test_solutions_of_other_times_are_named_before_they_are_used(command, sets):
+    """Of terms that change in time; one solution for all times is meant for any."""
+    band, times = rt.ms.Band.regular(1.4e9, 4e6, 4), {"duration_s": 120.0, "integration_s": 60.0}
+    near_s = rt.ms.slot_times(sets / "near.ms")[0][2]
+    for name, hours in (("soon", 0.9), ("late", 3.0)):
+        start = {"start_mjd_s": near_s - 30 + 3600 * hours}
+        rt.ms.create(sets / f"{name}.ms", "kat-7", phase_centre_rad=CENTRE, bands=band, **start, **times)
+    command(*solve(sets, "near", "G: diag, 1slot", "slots.h5"))
+    said = "solutions of G, which change in time, are for"
+    assert said not in command("apply", sets / "soon.ms", "--solutions", sets / "slots.h5", "--dry-run").output
+    assert said not in command("apply", sets / "late.ms", "--solutions", sets / "sol.h5", "--dry-run").output
+    text = command("apply", sets / "late.ms", "--solutions", sets / "slots.h5", "--dry-run").output
+    assert said in text and "up to 3 h away: they get the nearest" in text
+    assert said in command(*solve(sets, "late", "K: diag", "k.h5", "--hold", sets / "slots.h5", "--dry-run")).output
+
+
 def test_solutions_of_other_feeds_are_named_before_they_are_used(command, sets):
     """Those of XX and YY were taken for RR and LL without a word."""
     band = rt.ms.Band.regular(1.4e9, 4e6, 2)

@@ -12,6 +12,7 @@ from ...arguments import checked
 from ...ms import MsGroup
 from ..errors import CalibrationError
 from .one_turn import require_one_turn, turns_of
+from .parallactic import with_own_turn
 from .solutions import Solutions
 
 #: In the provenance: the fields that solutions were made on.
@@ -61,11 +62,12 @@ def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
 @checked
 def chain_for(files: Sequence[Sequence[Solutions]], group: MsGroup) -> Solutions:
     """The terms of several files for a group, those of the first file outside those of the next; of its own field
-    where a term has any. Raises `CalibrationError` where there are none, and where feeds would turn twice."""
+    where a term has any. Parallactic angles are those of the group. Raises `CalibrationError` where there are none, and
+    where feeds would turn twice."""
     if not files or not all(files):
         raise CalibrationError("there are no solutions")
     require_one_turn(name for sets in files for name in turns_of(sets))
-    own = (of_own_field(solutions_for(sets, group), group) for sets in files)
+    own = (with_own_turn(of_own_field(solutions_for(sets, group), group), group) for sets in files)
     return functools.reduce(lambda outer, one: one.inside(outer), own)
 
 

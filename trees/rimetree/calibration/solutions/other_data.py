@@ -8,6 +8,7 @@ import numpy as np
 
 from ...arguments import checked
 from ...ms import MsGroup
+from ...ms.selection import times_text
 from ...some_names import some_names
 from ..errors import CalibrationError
 from ..terms.terms import Term
@@ -16,6 +17,7 @@ from .solutions import Solutions
 from .term_solutions import TermSolutions
 
 _MOST_OFF = 0.5  # of the solutions' band, by which data may be outside it: neighbouring windows are usual
+_LONGEST_OFF_S = 3600.0  # by which data may be before or after solutions that change in time
 
 
 @checked
@@ -31,6 +33,22 @@ def frequency_warning(group: MsGroup, solutions: Solutions) -> str:
         f"solutions of {names} are for {low:.6g} to {high:.6g} MHz, the data of field {group.field_id}, window "
         f"{', '.join(map(str, group.data_desc_ids))} are at {group.frequency_hz[0] / 1e6:.6g} to "
         f"{group.frequency_hz[1] / 1e6:.6g} MHz: they get the nearest"
+    )
+
+
+@checked
+def time_warning(group: MsGroup, solutions: Solutions) -> str:
+    """What to say where terms that change in time have no solutions near to the times of a group; empty: nothing."""
+    first_s, last_s = group.some_times_s[[0, -1]].tolist()
+    far = [term for term in solutions.terms if len(term.time_s) > 1 and _hours_off(term, first_s, last_s)]
+    if not far:
+        return ""
+    begin_s, end_s = min(_times_s(term)[0] for term in far), max(_times_s(term)[1] for term in far)
+    names = ", ".join(dict.fromkeys(term.name for term in far))
+    return (
+        f"solutions of {names}, which change in time, are for {times_text(begin_s, end_s)} UTC, the data of field "
+        f"{group.field_id} are of {times_text(first_s, last_s)}, up to "
+        f"{max(_hours_off(term, first_s, last_s) for term in far):.3g} h away: they get the nearest"
     )
 
 
@@ -95,6 +113,18 @@ def start_warnings(sets: Sequence[Solutions], group: MsGroup, terms: Sequence[Te
 def _band_hz(term: TermSolutions) -> tuple[float, float]:
     half = term.frequency_width_hz / 2
     return float((term.frequency_hz - half).min()), float((term.frequency_hz + half).max())
+
+
+def _times_s(term: TermSolutions) -> tuple[float, float]:
+    half = term.time_width_s / 2
+    return float((term.time_s - half).min()), float((term.time_s + half).max())
+
+
+def _hours_off(term: TermSolutions, first_s: float, last_s: float) -> float:
+    """By how much times are outside those of a term; 0 where that is less than an hour, or than the solutions' span."""
+    begin_s, end_s = _times_s(term)
+    off_s = max(begin_s - first_s, last_s - end_s)
+    return off_s / 3600 if off_s > max(_LONGEST_OFF_S, end_s - begin_s) else 0.0
 
 
 def _is_far(term: TermSolutions, low_hz: float, high_hz: float) -> bool:

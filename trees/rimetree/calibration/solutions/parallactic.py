@@ -8,19 +8,22 @@ gains or leakages are relative to. UT1 - UTC counts as 0 (1e-4 rad at most, but 
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import checked
-from ...ms import feed_of, inspect, slot_times
+from ...ms import MsGroup, feed_of, inspect, slot_times
 from ...ms.reading import CORRELATION_NUMBERS
 from ...observing.antenna_uvw import evaluate_uvw
 from ...observing.mounts import STANDING, TURNING, horizon
 from ..errors import CalibrationError
-from ..terms.terms import Term
+from ..terms.terms import Term, parse_term
+from .one_turn import is_turn
 from .slots_of_fields import distinct, require_one_field_at_a_time
 from .solutions import Solutions
 from .term_solutions import TermSolutions
@@ -69,6 +72,25 @@ def parallactic_solutions(path: str | os.PathLike, term: Term) -> Solutions:
     order = np.argsort(time_s, kind="stable")
     require_one_field_at_a_time(time_s[order], path, f'split it, for the term "{term}"')
     return _solutions(path, term, summary, antennas, time_s[order], angle[order])
+
+
+def with_own_turn(solutions: Solutions, group: MsGroup) -> Solutions:
+    """The solutions with the angles of the group's own set, whatever set they were made from: they are known."""
+    terms = tuple(
+        _of_set(group.path, term.text, _stamp(group.path)) if is_turn(term) else term for term in solutions.terms
+    )
+    return replace(solutions, terms=terms) if terms != solutions.terms else solutions
+
+
+@functools.lru_cache(maxsize=8)
+def _of_set(path: str, text: str, stamp: tuple[int, ...]) -> TermSolutions:
+    term = parse_term(text)
+    return parallactic_solutions(path, term)[term.name]
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """Another one if another set is written in the place of one."""
+    return tuple(os.stat(os.path.join(path, table, "table.dat")).st_mtime_ns for table in ("FIELD", "ANTENNA"))
 
 
 def _turns(antenna: dict, path: str, term: Term) -> bool:

@@ -303,9 +303,9 @@ def _look_at_given(options, stages) -> None:
             texts += calibration.start_warnings(options.start, group, stage.terms)
             for sets in options.held_files:
                 calibration.check_held(sets, group)
-                held = calibration.solutions_for(sets, group)
-                said = (calibration.held_warning, calibration.frequency_warning, calibration.feed_warning)
-                texts += [warning(group, held) for warning in said]
+                held = calibration.chain_for([sets], group)
+                said = ("held_warning", "frequency_warning", "time_warning", "feed_warning")
+                texts += [getattr(calibration, warning)(group, held) for warning in said]
             if options.start:
                 texts.append(calibration.feed_warning(group, calibration.solutions_for(options.start, group)))
     for text in list(dict.fromkeys(filter(None, texts)))[:5]:

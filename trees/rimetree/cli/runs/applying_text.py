@@ -21,15 +21,15 @@ def warn_of_antennas(groups, chosen) -> None:
 
 
 def warn_of_other_data(groups, chosen, models, smearing: bool) -> None:
-    """Where solutions are for another band or other feeds, or were found with models (of the groups, or None) that were
-    seen in another way: nothing is flagged, and what comes out looks as if it were right."""
+    """Where solutions are for another band, other times or other feeds, or were found with models (of the groups, or
+    None) that were seen in another way: nothing is flagged, and what comes out looks as if it were right."""
     from rimetree import calibration
 
     for solutions, model in zip(chosen, models, strict=True):
         if model is not None and (text := calibration.seen_warning(solutions, model, smearing)):
             log(f"warning: {text}")
             break
-    for warning in (calibration.frequency_warning, calibration.feed_warning):
+    for warning in (calibration.frequency_warning, calibration.time_warning, calibration.feed_warning):
         said = list(filter(None, map(warning, groups, chosen)))
         for text in said[:1]:
             others = f" (and {len(said) - 1} more fields and windows)" if len(said) > 1 else ""
