@@ -210,7 +210,7 @@ def test_the_curvature_is_that_of_changes_of_the_model():
     place = np.random.default_rng(4).normal(size=(2, fit.count)) * 0.3
     steps = 1e-5 * np.eye(fit.count)
     changes = np.stack([(fit.seen(place + step) - fit.seen(place - step)) / 2e-5 for step in steps])
-    wanted = np.einsum("ksbtfei,btfeij,lsbtfej->skl", changes.conj(), sums.power, changes, optimize=True).real
+    wanted = np.einsum("ktfeibs,btfeij,ltfejbs->skl", changes.conj(), sums.power, changes, optimize=True).real
     np.testing.assert_allclose(fit.normal(fit.seen(place))[1], wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
 
 

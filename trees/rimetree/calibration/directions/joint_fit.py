@@ -7,7 +7,7 @@ exactly, and a step of Levenberg and Marquardt's costs milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,69 +50,32 @@ class DirectionSums:
 
 
 @dataclass(frozen=True, eq=False)
-class _Layout:
-    """Where what baselines say of kinds of unknowns goes.
+class _SumsOfRows:
+    """Sums of rows of a table: `source` [entry] of these, `value` [entry] times which they are added up; those from
+    `begin` on, up to the next, to what has the number `place`."""
 
-    `of_kind` [kind]: which of the numbers of a slope is a kind's; `ends` [kind, unknown of the kind, baseline]: what
-    each unknown does to each baseline; `to` {kind: numbers of its unknowns}. `of_pair` [pair]: which of the numbers of
-    a curvature is that of two kinds. An unknown meets others on few baselines: `source` [entry] of pair
-    and baseline, `value` [entry] times which goes to `place` (of two unknowns, the first one not behind the second):
-    to the first `alone` of these an entry each, then to each of the others those from `begin` on.
-    """
-
-    of_kind: NDArray[np.intp]
-    ends: list[NDArray[np.float64]]
-    to: list[NDArray[np.intp]]
-    of_pair: NDArray[np.intp]
     source: NDArray[np.intp]
     value: NDArray[np.float64]
-    place: NDArray[np.intp]
-    alone: int
     begin: NDArray[np.intp]
+    place: NDArray[np.intp]
 
     @classmethod
-    def of(cls, kinds: _Kinds, ends: list[NDArray[np.float64]], to: list[NDArray[np.intp]], count: int) -> _Layout:
-        """`ends` [baseline, unknown] of each kind; `count`: of all unknowns."""
-        first, second = np.triu_indices(len(to))
-        two = [_two_ends(one) for one in ends]
-        of_pair, sign_of_pair = kinds.curvatures(first, second)
-        place, source, value = ([np.zeros(0, kind)] for kind in (np.intp, np.intp, float))
-        for pair, (k, m) in enumerate(zip(first, second, strict=True)):
-            (number_k, value_k), (number_m, value_m) = two[k], two[m]
-            baselines = len(value_k)
-            own = (value_k[:, :, None] * value_m[:, None]).ravel() * sign_of_pair[pair]
-            row, column = (
-                x.ravel() for x in np.broadcast_arrays(to[k][number_k][:, :, None], to[m][number_m][:, None])
-            )
-            # Of two kinds that share an unknown its square counts twice.
-            for one, other in [(row, column)] if k == m else [(row, column), (column, row)]:
-                there = np.flatnonzero((own != 0) & (one <= other))
-                place.append(one[there] * count + other[there])
-                source.append(pair * baselines + there // (own.size // baselines))
-                value.append(own[there])
-        place, source, value = (np.concatenate(some) for some in (place, source, value))
-        place, at, entries = np.unique(place, return_inverse=True, return_counts=True)
-        rank = np.argsort(entries > 1, kind="stable")  # of places: those with one entry first
-        back = np.empty(len(rank), np.intp)
-        back[rank] = np.arange(len(rank))
-        order = np.argsort(back[np.ravel(at)], kind="stable")
-        alone = int((entries == 1).sum())
-        begin = (np.cumsum(entries[rank]) - entries[rank])[alone:] - alone
-        ends = [one.T for one in ends]
-        return cls(kinds.slopes(), ends, to, of_pair, source[order], value[order], place[rank], alone, begin)
+    def of(cls, entries: Sequence[_Entries]) -> _SumsOfRows:
+        place, source, value = (np.concatenate(some) for some in zip(_NO_ENTRIES, *entries, strict=True))
+        order = np.argsort(place, kind="stable")
+        place, begin = np.unique(place[order], return_index=True)
+        return cls(source[order], value[order], begin, place)
 
-    def add(self, slope, curvature, first, both) -> None:
-        """To slope [unknown, start] and curvature [unknown and unknown, start], where the first unknown is not behind
-        the second, what baselines say: `first` [start, baseline, number], `both` [start, baseline, number]."""
-        for number, ends, to in zip(self.of_kind, self.ends, self.to, strict=True):
-            slope[to] += ends @ first[:, :, number].T
-        if len(self.place):
-            pairs = both[:, :, self.of_pair].transpose(2, 1, 0).reshape(-1, both.shape[0])
-            entries = pairs[self.source]
-            entries *= self.value[:, None]
-            curvature[self.place[: self.alone]] += entries[: self.alone]
-            if len(self.begin):
-                curvature[self.place[self.alone :]] += np.add.reduceat(entries[self.alone :], self.begin, axis=0)
+    def of_table(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[place, start] from rows [row, start]."""
+        entries = table[self.source]
+        entries *= self.value[:, None]
+        return np.add.reduceat(entries, self.begin, axis=0) if len(entries) else entries
+
+
+#: (place, source, value) as of `_SumsOfRows`, in any order.
+_Entries = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
+_NO_ENTRIES: _Entries = np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,19 +91,19 @@ class _Kinds:
     directions: int
 
     def slopes(self) -> NDArray[np.intp]:
-        """Numbers of kinds [kind] among real numbers [rate, direction or all, real or imaginary part]."""
+        """Numbers of kinds [kind] among real numbers [real or imaginary part, rate, direction or all]."""
         # The real part of conj(i) z is the imaginary part of z.
-        return (self.rate * self.directions + self.direction) * 2 + self.turns
+        return (self.turns * self.rates + self.rate) * self.directions + self.direction
 
     def curvatures(
         self, first: NDArray[np.intp], second: NDArray[np.intp]
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """(numbers, signs) of pairs of kinds among real numbers [pair of rates, direction or all, direction or all,
-        real or imaginary part]."""
-        of_rates = self.pair_of_rates()[self.rate[first], self.rate[second]]
-        n = self.directions
-        imaginary = self.turns[first] != self.turns[second]
-        number = ((of_rates * n + self.direction[first]) * n + self.direction[second]) * 2 + imaginary
+        """(numbers, signs) of pairs of kinds among real numbers [real or imaginary part, pair of rates, direction or
+        all, direction or all]."""
+        pairs = self.pair_of_rates()
+        n, imaginary = self.directions, self.turns[first] != self.turns[second]
+        number = imaginary * (pairs.max(initial=-1) + 1) + pairs[self.rate[first], self.rate[second]]
+        number = (number * n + self.direction[first]) * n + self.direction[second]
         # The real part of conj(f) g z is that of z, -i z, or i z.
         return number, np.where(imaginary & self.turns[second], -1.0, 1.0)
 
@@ -150,6 +113,30 @@ class _Kinds:
         first, second = np.triu_indices(self.rates)
         found[first, second] = found[second, first] = np.arange(len(first))
         return found
+
+
+def _slope_entries(kinds: _Kinds, ends: list[NDArray[np.float64]], to: list[NDArray[np.intp]]) -> Iterator[_Entries]:
+    """Of unknowns in rows [number, baseline]. `ends` {kind: what each unknown does to each baseline [baseline,
+    unknown]}, `to` {kind: numbers of its unknowns}."""
+    for number, own, numbers in zip(kinds.slopes(), ends, to, strict=True):
+        baseline, unknown = np.nonzero(own)
+        yield numbers[unknown], number * len(own) + baseline, own[baseline, unknown]
+
+
+def _curvature_entries(
+    kinds: _Kinds, ends: list[NDArray[np.float64]], to: list[NDArray[np.intp]], count: int
+) -> Iterator[_Entries]:
+    """As `_slope_entries`, of two unknowns among `count`, the first one not behind the second."""
+    first, second = np.triu_indices(len(to))
+    two = [_two_ends(one) for one in ends]
+    for number, sign, k, m in zip(*kinds.curvatures(first, second), first, second, strict=True):
+        (number_k, value_k), (number_m, value_m) = two[k], two[m]
+        own = sign * value_k[:, :, None] * value_m[:, None]
+        row, column = np.broadcast_arrays(to[k][number_k][:, :, None], to[m][number_m][:, None])
+        # Of two kinds that share an unknown its square counts twice.
+        for one, other in [(row, column)] if k == m else [(row, column), (column, row)]:
+            there = (own != 0) & (one <= other)
+            yield (one * count + other)[there], number * len(own) + np.nonzero(there)[0], own[there]
 
 
 def _two_ends(ends: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -170,12 +157,12 @@ def most_rates(unknowns: Sequence[Unknowns], count: int) -> NDArray[np.float64]:
     return np.where(found > 0, found, 1.0)
 
 
-def _total(values: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """The sum along the last axis, which is short."""
-    total = values[..., 0].copy()
-    for k in range(1, values.shape[-1]):
-        total += values[..., k]
-    return total
+def _over_bins(factors: NDArray[np.float64], values: NDArray[np.complex128]) -> list[NDArray[np.float64]]:
+    """Sums over bins of factors [factor, bin] times values [bin, ..., start]: the real parts, and the imaginary ones,
+    [factor and ..., start]."""
+    sums = factors @ np.ascontiguousarray(values).reshape(len(values), -1).view(float)
+    sums = sums.view(complex).reshape(-1, values.shape[-1])
+    return [sums.real, sums.imag]
 
 
 def _less_damping(
@@ -198,7 +185,8 @@ class JointFit:
         self._rates, of = np.unique([one.rate for one in unknowns], axis=0, return_inverse=True)
         self._rate_of = np.ravel(of)
         self._any_of_all = any(map(_of_all, unknowns))
-        self._pairs_of_rates = np.triu_indices(len(self._rates))
+        self._product = np.moveaxis(sums.product, 0, -1)[..., None].copy()  # [time, freq, feed, direction, baseline, 1]
+        self._power = np.moveaxis(sums.power, 0, -1)[..., None].copy()
         # Of unknowns that scale, and that turn: what those of antennas [baseline, antenna] do to the logarithm.
         first, second = (np.eye(sums.antennas)[own] for own in sums.baselines.T)
         self._ends = first + second, first - second
@@ -208,10 +196,10 @@ class JointFit:
             if not one.turns:
                 self.real[one.index[one.index >= 0]] = True
         self._most_rate = most_rates(unknowns, self.count)
-        # Numbers of the unknowns in each bin [antenna, time, freq], and the feeds and directions that they act on.
+        # Numbers of the unknowns in each bin [time, freq, antenna], and the feeds and directions that they act on.
         self._in_bins = [
             (
-                np.moveaxis(one.index[one.cells], -1, 0),
+                one.index[one.cells],
                 [(feed, k) for feed in np.flatnonzero(one.feeds) for k in np.flatnonzero(one.directions)],
             )
             for one in unknowns
@@ -219,99 +207,114 @@ class JointFit:
         self._scales = not all(one.turns for one in unknowns)
         cells = np.stack([one.cells for one in unknowns])
         self._groups, at = np.unique(cells.reshape(len(cells), -1), axis=1, return_inverse=True)
-        self._group_of = np.ravel(at)
-        self._layouts: dict[tuple, _Layout] = {}
+        self._bins_of = [np.flatnonzero(np.ravel(at) == group) for group in range(self._groups.shape[1])]
+        self._sums_of_rows: dict[frozenset[int], tuple[_SumsOfRows, _SumsOfRows]] = {}
 
     def seen(self, place: NDArray[np.float64]) -> NDArray[np.complex128]:
-        """[start, baseline, time, freq, feed, direction]: factors of each direction's model."""
-        n_time, n_freq, n_feed, n_direction = self._sums.product.shape[1:]
-        own = np.concatenate([place, np.zeros((len(place), 1))], axis=1)  # -1: those that are 0
-        # Phases, and logarithms of amplitudes.
-        turned, scaled = np.zeros((2, len(place), self._sums.antennas, n_time, n_freq, n_feed, n_direction))
+        """[time, freq, feed, direction, baseline, start]: factors of each direction's model."""
+        shape = *self._sums.product.shape[1:], self._sums.antennas, len(place)
+        own = np.concatenate([place.T, np.zeros((1, len(place)))])  # -1: those that are 0
+        turned, scaled = np.zeros((2, *shape))  # phases, and logarithms of amplitudes
         for one, (numbers, acts_on) in zip(self._unknowns, self._in_bins, strict=True):
-            value = own[:, numbers] * one.rate  # [start, antenna, time, freq]
+            value = own[numbers] * one.rate[:, None, None]  # [time, freq, antenna, start]
             log = turned if one.turns else scaled
             for feed, direction in acts_on:
-                log[..., feed, direction] += value
-        antennas = np.empty(turned.shape, complex)
+                log[:, :, feed, direction] += value
+        antennas = np.empty(shape, complex)
         np.cos(turned, out=antennas.real)
         np.sin(turned, out=antennas.imag)
         if self._scales:
             antennas *= np.exp(scaled)
         p, q = self._sums.baselines.T
-        return antennas[:, p] * np.conj(antennas[:, q])
+        return antennas[..., p, :] * np.conj(antennas[..., q, :])
 
     def chi_square(self, seen: NDArray[np.complex128]) -> NDArray[np.float64]:
         """[start]"""
-        left = np.conj(seen) * (2 * self._sums.product - self._times_power(seen))
-        return self._sums.data - left.real.sum(axis=(1, 2, 3, 4, 5))
+        left = np.conj(seen) * (2 * self._product - self._times_power(seen))
+        return self._sums.data - left.real.sum(axis=(0, 1, 2, 3, 4))
 
     def _times_power(self, seen):
-        return (self._sums.power @ seen[..., None])[..., 0]
+        total = self._power[:, :, :, :, 0] * seen[:, :, :, None, 0]
+        for direction in range(1, seen.shape[3]):
+            total += self._power[:, :, :, :, direction] * seen[:, :, :, None, direction]
+        return total
 
     def normal(
         self, seen: NDArray[np.complex128], held: Collection[int] = ()
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Half the slope downwards [start, unknown], and half the curvature [start, unknown, unknown]; 0 of those that
         are `held`."""
-        n_start, n_baseline, _, n_freq, n_feed, n_direction = seen.shape
-        slope, curvature = np.zeros((self.count, n_start)), np.zeros((self.count**2, n_start))
         conj, of_model = np.conj(seen), self._times_power(seen)
-        residual = conj * (self._sums.product - of_model)
+        residual = conj * (self._product - of_model)
         of_model *= conj
-        bins = (n_start, n_baseline, -1, n_feed, n_direction)
+        _, n_freq, n_feed, n_direction, n_baseline, n_start = seen.shape
+        bins = (-1, n_feed, n_direction, n_baseline, n_start)
         residual, of_model, seen, conj = (x.reshape(bins) for x in (residual, of_model, seen, conj))
         n = n_direction + self._any_of_all
-        power = self._sums.power.reshape(n_baseline, -1, n_feed, n_direction, n_direction)
-        first, second = self._pairs_of_rates
-        for group in range(self._groups.shape[1]):
-            own = np.flatnonzero(self._group_of == group)
+        power = self._power.reshape(-1, n_feed, n_direction, *self._power.shape[4:])
+        first, second = np.triu_indices(len(self._rates))
+        slopes, curvatures = [], []
+        for own in self._bins_of:
             rates = self._rates[:, own % n_freq]
             for feed in range(n_feed):
-                both = np.empty((n_start, n_baseline, len(own), n, n), complex)
-                each = both[..., :n_direction, :n_direction]
-                np.multiply(conj[:, :, own, feed, :, None], power[:, own, feed], out=each)
-                each *= seen[:, :, own, feed, None, :]
-                left = residual[:, :, own, feed]
+                both = np.empty((len(own), n, n, n_baseline, n_start), complex)
+                each = both[:, :n_direction, :n_direction]
+                np.multiply(conj[own, feed, :, None], power[own, feed], out=each)
+                each *= seen[own, feed, None]
+                left = residual[own, feed]
                 if self._any_of_all:  # whose sums the model has made already
-                    every = of_model[:, :, own, feed]
-                    both[..., :n_direction, -1], both[..., -1, :n_direction] = every, np.conj(every)
-                    both[..., -1, -1] = _total(every)
-                    left = np.concatenate([left, _total(left)[..., None]], axis=-1)
-                both = both.reshape(n_start, n_baseline, len(own), -1)
-                self._layout(group, feed, frozenset(held)).add(
-                    slope,
-                    curvature,
-                    (rates @ left.view(float)).reshape(n_start, n_baseline, -1),
-                    ((rates[first] * rates[second]) @ both.view(float)).reshape(n_start, n_baseline, -1),
-                )
-        curvature = np.ascontiguousarray(curvature.T).reshape(n_start, self.count, -1)
-        upper = curvature + np.swapaxes(curvature, 1, 2)
-        np.einsum("sii->si", upper)[:] *= 0.5
-        return np.ascontiguousarray(slope.T), upper
+                    every = of_model[own, feed]
+                    both[:, :n_direction, -1], both[:, -1, :n_direction] = every, np.conj(every)
+                    both[:, -1, -1] = every.sum(axis=1)
+                    left = np.concatenate([left, left.sum(axis=1, keepdims=True)], axis=1)
+                slopes += _over_bins(rates, left)
+                curvatures += _over_bins(rates[first] * rates[second], both)
+        of_slope, of_curvature = self._rows_added(frozenset(held))
+        slope, curvature = np.zeros((n_start, self.count)), np.zeros((n_start, self.count, self.count))
+        slope[:, of_slope.place] = of_slope.of_table(np.concatenate(slopes)).T
+        row, column = np.divmod(of_curvature.place, self.count)
+        curvature[:, row, column] = curvature[:, column, row] = of_curvature.of_table(np.concatenate(curvatures)).T
+        return slope, curvature
 
-    def _layout(self, group: int, feed: int, held: frozenset[int]) -> _Layout:
-        key = group, feed, held
-        if key not in self._layouts:
-            cells, acting, ends, index = self._groups[:, group], [], [], []
-            for k, one in enumerate(self._unknowns):
-                numbers = one.index[cells[k]]
-                there = np.setdiff1d(numbers, [-1, *held])
-                if one.feeds[feed] and len(there):
-                    acting.append(k)
-                    ends.append(self._ends[int(one.turns)] @ (numbers[:, None] == there))
-                    index.append(there)
-            n_direction = self._sums.product.shape[4]
-            some = [self._unknowns[k] for k in acting]
-            kinds = _Kinds(
-                self._rate_of[acting],
-                np.array([n_direction if _of_all(one) else np.argmax(one.directions) for one in some], np.intp),
-                np.array([one.turns for one in some], bool),
-                len(self._rates),
-                n_direction + self._any_of_all,
-            )
-            self._layouts[key] = _Layout.of(kinds, ends, index, self.count)
-        return self._layouts[key]
+    def _rows_added(self, held: frozenset[int]) -> tuple[_SumsOfRows, _SumsOfRows]:
+        """To slopes and to curvatures, of rows [group of bins, feed, number, baseline]."""
+        if held not in self._sums_of_rows:
+            slopes, curvatures = [], []
+            n_baseline, _, _, n_feed, n_direction = self._sums.product.shape
+            n_rate, n = len(self._rates), n_direction + self._any_of_all
+            sizes = 2 * n_rate * n * n_baseline, n_rate * (n_rate + 1) * n**2 * n_baseline
+            for at, (group, feed) in enumerate(np.ndindex(self._groups.shape[1], n_feed)):
+                kinds, *what = self._kinds(group, feed, held)
+                for found, entries, size in zip(
+                    (slopes, curvatures),
+                    (_slope_entries(kinds, *what), _curvature_entries(kinds, *what, self.count)),
+                    sizes,
+                    strict=True,
+                ):
+                    found += [(place, at * size + source, value) for place, source, value in entries]
+            self._sums_of_rows[held] = _SumsOfRows.of(slopes), _SumsOfRows.of(curvatures)
+        return self._sums_of_rows[held]
+
+    def _kinds(self, group: int, feed: int, held: Collection[int]):
+        """(kinds of unknowns that act on a feed in a group of bins, `ends`, `to`) as of `_slope_entries`."""
+        cells, acting, ends, to = self._groups[:, group], [], [], []
+        for k, one in enumerate(self._unknowns):
+            numbers = one.index[cells[k]]
+            there = np.setdiff1d(numbers, [-1, *held])
+            if one.feeds[feed] and len(there):
+                acting.append(k)
+                ends.append(self._ends[int(one.turns)] @ (numbers[:, None] == there))
+                to.append(there)
+        n_direction = self._sums.product.shape[4]
+        some = [self._unknowns[k] for k in acting]
+        kinds = _Kinds(
+            self._rate_of[acting],
+            np.array([n_direction if _of_all(one) else np.argmax(one.directions) for one in some], np.intp),
+            np.array([one.turns for one in some], bool),
+            len(self._rates),
+            n_direction + self._any_of_all,
+        )
+        return kinds, ends, to
 
     def climbed(
         self, place: NDArray[np.float64], steps: int, held: Sequence[int] = ()
@@ -345,7 +348,7 @@ class JointFit:
             place[moved], chi_square[moved] = other[better], found[better]
             again = better & ~ended
             if again.any():
-                slope[own[again]], curvature[own[again]] = self.normal(seen[again], held)
+                slope[own[again]], curvature[own[again]] = self.normal(seen[..., again], held)
         return place, chi_square
 
     def _step(self, slope, curvature, damping) -> NDArray[np.float64]:
