@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,24 +91,24 @@ def _found(terms: Sequence[ChainUnknowns], seen: NDArray[np.complex128]) -> list
         parts += [(-sign, at[origin]) for sign, at in parts]
     searched = [one for one in terms if one.searched]
     values = _searched(searched, left, parts, n)
-    result = {id(one): own for one, own in zip(searched, values, strict=True)}
-    left = flat * np.exp(-1j * _total(searched, result, seen.shape)).reshape(n, -1)
+    result = dict(zip(searched, values, strict=True))
+    left = (seen * np.exp(-1j * _phases(result))).reshape(n, -1)
     for one, origin in zip(any_phase, origins, strict=True):
         first = left[:, origin]
         own = np.zeros((n, one.size))
         own[:, one.cells.ravel()] = np.angle(first)
-        result[id(one)] = own
+        result[one] = own
         left = _relative(left, first)
     for _ in range(_ROUNDS):
         for one in terms:
-            rest = seen * np.exp(-1j * _total(terms, result, seen.shape))
+            rest = seen * np.exp(-1j * _phases(result))
             slope, curvature = one.sums(rest * one.rate[:, None]), one.sums(rest.real * one.rate[:, None] ** 2)
             if one.searched:
                 step = np.where(curvature > 0, slope.imag / np.where(curvature > 0, curvature, 1.0), 0.0)
             else:
                 step = np.angle(slope)
-            result[id(one)] = result[id(one)] + step
-    found = with_best_chain_turns(terms, seen, [result[id(one)] for one in terms])
+            result[one] = result[one] + step
+    found = with_best_chain_turns(terms, seen, [result[one] for one in terms])
     if is_small(terms, seen) and not _in_phase(terms, seen, found):
         found = with_best_chain_turns(terms, seen, _each_anew(terms, seen, found))
     return found
@@ -116,7 +116,7 @@ def _found(terms: Sequence[ChainUnknowns], seen: NDArray[np.complex128]) -> list
 
 def _in_phase(terms: Sequence[ChainUnknowns], seen, values: Sequence[NDArray[np.float64]]) -> bool:
     """Whether values leave little of the phases of each antenna."""
-    height = (seen * np.exp(-1j * _phases(terms, values))).real.sum(axis=(1, 2, 3))
+    height = (seen * np.exp(-1j * _phases(dict(zip(terms, values, strict=True))))).real.sum(axis=(1, 2, 3))
     return bool((height >= _EXPLAINED * np.abs(seen).sum(axis=(1, 2, 3))).all())
 
 
@@ -124,17 +124,17 @@ def _each_anew(
     terms: Sequence[ChainUnknowns], seen: NDArray[np.complex128], values: Sequence[NDArray[np.float64]]
 ) -> list[NDArray[np.float64]]:
     """Values with those of each interval of a delay or a TEC searched for once more, as all others are known."""
-    found = [own.copy() for own in values]
-    for one, own in zip(terms, found, strict=True):
+    found = {one: own.copy() for one, own in zip(terms, values, strict=True)}
+    for one, own in found.items():
         for unknown in range(one.size) if one.searched else ():
             at = one.cells == unknown
-            rest = (seen * np.exp(-1j * _phases(terms, found)))[:, at]
+            rest = (seen * np.exp(-1j * _phases(found)))[:, at]
             rate = np.broadcast_to(one.rate[:, None], at.shape)[at]
             rates, spectra = _of_equal(rate[None], rest * np.exp(1j * own[:, [unknown]] * rate), one.rate[:1])
             x = search_turns(spectra, rates[0])
             higher = (spectra * np.exp(-1j * x[:, None] * rates[0])).real.sum(axis=1) > rest.real.sum(axis=1)
             own[:, unknown] = np.where(higher, x, own[:, unknown])
-    return found
+    return list(found.values())
 
 
 def _relative(values: NDArray[np.complex128], origin: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -144,13 +144,9 @@ def _relative(values: NDArray[np.complex128], origin: NDArray[np.complex128]) ->
     return values * np.conj(origin) * scale
 
 
-def _phases(terms: Sequence[ChainUnknowns], values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """[antenna, time, freq, feed]."""
-    return functools.reduce(np.add, (one.phases(own) for one, own in zip(terms, values, strict=True)))
-
-
-def _total(terms: Sequence[ChainUnknowns], values: dict[int, NDArray[np.float64]], shape) -> NDArray[np.float64]:
-    return functools.reduce(np.add, (one.phases(values[id(one)]) for one in terms), np.zeros(shape))
+def _phases(values: Mapping[ChainUnknowns, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """[antenna, time, freq, feed], of all of these; 0 of none."""
+    return functools.reduce(np.add, (one.phases(own) for one, own in values.items()), np.zeros(()))
 
 
 def _searched(terms: Sequence[ChainUnknowns], left, parts, n: int) -> list[NDArray[np.float64]]:
@@ -239,7 +235,18 @@ def _of_equal(rates: NDArray[np.float64], value: NDArray[np.complex128], scale) 
     return rates[:, first], total
 
 
-def gains_of_phases(term: Term, phase: NDArray[np.float64], size: float) -> NDArray[np.complex128]:
+def with_sizes(terms: Sequence[Term], values: dict[str, NDArray], sums: Coherence) -> dict[str, NDArray]:
+    """Values of a chain with complex ones of gains, the first of which have the size of the data. `sums`: of parallel
+    hands."""
+    size = math.sqrt(max(sums.power_over_model, 0.0))
+    found = dict(values)
+    for term in terms:
+        if "amplitude" in term.kind.quantities:
+            found[term.name], size = _gains_of_phases(term, found[term.name], size), 1.0
+    return found
+
+
+def _gains_of_phases(term: Term, phase: NDArray[np.float64], size: float) -> NDArray[np.complex128]:
     """Gains [element, ...] of phases, with amplitudes whose square is `size`; 0 off the diagonal."""
     crossed = np.array([name in ("01", "10") for name in term.elements])
     return np.where(crossed.reshape(-1, *(1,) * (phase.ndim - 1)), 0.0, math.sqrt(size) * np.exp(1j * phase))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
 from ..terms.terms import Term
-from .chain_phases import chain_phases, gains_of_phases
+from .chain_phases import chain_phases, with_sizes
 from .diagonal_gains import on_hands
 from .gains_of_bins import with_amplitudes
 from .interval_search import IntervalSearch
@@ -111,9 +111,4 @@ class GainsAroundRotation:
         return self._best([found.angle, found.angle + step * turns[:, None, None]]) or found
 
     def _values(self, found: _Found) -> dict[str, NDArray]:
-        values: dict[str, NDArray] = {self.rotation.name: found.angle, **found.chain}
-        size = math.sqrt(max(self.sums.of_parallel_hands().power_over_model, 0.0))
-        for gain in self.outside:
-            if "amplitude" in gain.kind.quantities:
-                values[gain.name], size = gains_of_phases(gain, values[gain.name], size), 1.0
-        return values
+        return {self.rotation.name: found.angle, **with_sizes(self.outside, found.chain, self.sums.of_parallel_hands())}

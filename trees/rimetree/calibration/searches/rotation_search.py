@@ -62,7 +62,7 @@ def common_inside_gains(
         spectrum, score, common = linear[sign].sum(axis=0), sign * circular, np.zeros(shape)
         for t, f in np.ndindex(shape):
             own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
-            common[t, f] = _half_turned(term, own, sums.frequency_hz[cells[1] == f])
+            common[t, f] = angle_of(term, own, sums.frequency_hz[cells[1] == f], times=2)
             score += (own @ np.exp(-2j * common[t, f] * rate[cells[1] == f])).real
         found.append((score, sign, common))
     return [(sign, common) for _, sign, common in sorted(found, key=lambda one: -one[0])]
@@ -83,7 +83,7 @@ def common_rotation(intervals: IntervalSearch, term, sums, relative) -> NDArray[
     found = np.zeros(intervals.intervals_of(term, sums.bins.chunk))
     for t, f in np.ndindex(found.shape):
         own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
-        found[t, f] = _half_turned(term, own, sums.frequency_hz[cells[1] == f])
+        found[t, f] = angle_of(term, own, sums.frequency_hz[cells[1] == f], times=2)
     return found
 
 
@@ -98,12 +98,12 @@ def common_rotations(intervals: IntervalSearch, term, sums, parts: Sequence[str]
     found = {name: np.zeros(shape) for name in relative}
     for at, spectra in common_spectra(sums, parts, phasors, cells, shape):
         for name, (spectrum, _) in spectra.items():
-            found[name][at] = _half_turned(term, spectrum, sums.frequency_hz[cells[1] == at[1]])
+            found[name][at] = angle_of(term, spectrum, sums.frequency_hz[cells[1] == at[1]], times=2)
     return found
 
 
-def _half_turned(term: Term, spectrum: NDArray[np.complex128], frequency_hz: NDArray[np.float64]) -> float:
-    """The rotation (rad) or rotation measure by twice which a spectrum is turned."""
+def angle_of(term: Term, spectrum: NDArray[np.complex128], frequency_hz: NDArray[np.float64], *, times: int) -> float:
+    """The rotation (rad) or rotation measure by so many `times` which a spectrum is turned."""
     if term.kind.name == "rotation":
-        return float(np.angle(spectrum.sum()) / 2)
-    return search(spectrum, 2 * phase_per_unit(term.kind.quantities[0], frequency_hz), any_phase=False)
+        return float(np.angle(spectrum.sum()) / times)
+    return search(spectrum, times * phase_per_unit(term.kind.quantities[0], frequency_hz), any_phase=False)

@@ -127,9 +127,7 @@ def polarisations(
 
     `turned` [antenna, time, freq]: exp(i chi); `gains` [antenna, time, freq, feed].
     """
-    cosine, sine = turned.real, turned.imag
-    rotation = np.moveaxis(np.array([[cosine, -sine], [sine, cosine]]), (0, 1), (-2, -1))
-    inverse = np.swapaxes(rotation, -1, -2) / np.where(gains == 0, 1.0, gains)[..., None, :]
+    inverse = rotations_by(np.conj(turned)) / np.where(gains == 0, 1.0, gains)[..., None, :]
     z, x, y = _stokes(between(inverse, sums))
     own_z, own_x, own_y = _stokes(matrices_of(sums.power[..., 0, 1]))
 
@@ -144,7 +142,7 @@ def with_turned_model(sums: Coherence, turned: NDArray[np.complex128], *, polari
     """Sums of all hands with the model as antennas see it that are turned by known angles: what gains outside of
     rotations are seen by. `turned` [antenna, time, freq]: exp(i chi); `polarised`: whether the model's polarisation is
     meant, too."""
-    rotation = np.moveaxis(np.array([[turned.real, -turned.imag], [turned.imag, turned.real]]), (0, 1), (-2, -1))
+    rotation = rotations_by(turned)
     model, power = np.eye(2), sums.power[..., 0, 0]
     if polarised:
         model = matrices_of(np.divide(sums.power[..., 0, 1], power, out=np.zeros_like(power), where=power != 0))
@@ -153,6 +151,12 @@ def with_turned_model(sums: Coherence, turned: NDArray[np.complex128], *, polari
     hands = np.stack([seen[..., i, j] for i, j in ALL_HANDS], axis=-1)
     product, power = sums.product[..., 0] * np.conj(hands), power * np.abs(hands) ** 2
     return replace(sums, product=product[..., None], power=power[..., None, None])
+
+
+def rotations_by(turned: NDArray[np.complex128]) -> NDArray[np.float64]:
+    """[..., 2, 2] rotations of linear feeds by the angles of phasors [...]."""
+    cosine, sine = turned.real, turned.imag
+    return np.moveaxis(np.array([[cosine, -sine], [sine, cosine]]), (0, 1), (-2, -1))
 
 
 def circular_hands_inside(sums: Coherence, gains: NDArray[np.complex128]) -> NDArray[np.complex128]:

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from ..data.coherence import Coherence
 from ..data.hands import ALL_HANDS, FROM_LINEAR
-from ..terms.kinds import phase_per_unit
-from .fringe import search
 from .interval_search import IntervalSearch
-from .rotations_inside_gains import between, matrices_of
+from .rotation_search import angle_of
+from .rotations_inside_gains import between, matrices_of, rotations_by
 
 _ALIKE = 0.3  # of crossed hands of baselines, what these have in common
 
@@ -37,25 +36,19 @@ def search_rotation_outside_gains(
     turned = np.conj(intervals.phasors(term, found, sums)[..., 0]) ** 2
     p, q = sums.baselines.T
     crossed = hands[..., 0, 1] * np.conj(hands[..., 1, 0]) * turned[p] * turned[q]
-    spectrum = crossed.sum(axis=0)
-    cells = intervals.cells(term, sums)
+    at_time, at_frequency = intervals.cells(term, sums)
     for t, f in np.ndindex(found.shape[1:3]):
-        own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
-        if not np.abs(own).sum() > _ALIKE * np.abs(crossed[:, cells[0] == t][:, :, cells[1] == f]).sum():
-            continue  # gains of feeds are the same: nothing is told
-        if term.kind.name == "rotation":
-            found[0, t, f] += np.angle(own.sum()) / 4
-        else:
-            rate = 4 * phase_per_unit(term.kind.quantities[0], sums.frequency_hz[cells[1] == f])
-            found[0, t, f] += search(own, rate, any_phase=False)
+        own = crossed[:, at_time == t][:, :, at_frequency == f]
+        spectrum = own.sum(axis=(0, 1))
+        if np.abs(spectrum).sum() > _ALIKE * np.abs(own).sum():  # else gains of feeds are the same: nothing is told
+            found[0, t, f] += angle_of(term, spectrum, sums.frequency_hz[at_frequency == f], times=4)
     return found
 
 
 def without_rotation(intervals: IntervalSearch, term, values, sums: Coherence) -> Coherence:
     """Sums of all hands, of data turned back by known angles, with the model of the hand. `sums`: of
     `Hands.INTENSITY`."""
-    phasor = intervals.phasors(term, values, sums)[..., 0]
-    back = np.moveaxis(np.array([[phasor.real, phasor.imag], [-phasor.imag, phasor.real]]), (0, 1), (-2, -1))
+    back = rotations_by(np.conj(intervals.phasors(term, values, sums)[..., 0]))
     seen, model = between(back, sums), matrices_of(sums.power[..., 0, 1])
     power = sums.power[..., :1, :1]
     product = seen * np.conj(model) / np.where(power[..., :1, 0, 0] > 0, power[..., :1, 0, 0], 1.0)[..., None]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..data.coherence import Coherence
 from ..data.hands import Hands
 from ..plan.planning import GroupPlan
-from ..searches.chain_phases import chain_phases, gains_of_phases
+from ..searches.chain_phases import chain_phases, with_sizes
 from ..searches.diagonal_gains import on_baselines, on_hands
 from ..searches.feed_differences import difference_of_feeds
 from ..searches.gains_around_rotations import GainsAroundRotation
@@ -176,11 +176,8 @@ class WholeSkySearch:
             here.of_all = self._without_rates(intervals, fine, here.values)
         if not of_chain:
             self._find_differences(here)
-        size = math.sqrt(max(here.sums.power_over_model, 0.0))
-        for term in self._chain if of_chain else ():
-            if "amplitude" in term.kind.quantities:
-                here.values[term.name], size = gains_of_phases(term, here.values[term.name], size), 1.0
-        return here.values, here.left()
+        left = here.left()
+        return with_sizes(self._chain, here.values, here.sums) if of_chain else here.values, left
 
     def _find_rotation(self, here: _Found) -> None:
         for term in self._rotation:
