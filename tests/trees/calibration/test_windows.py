@@ -1,5 +1,7 @@
 """Spectral windows that are solved together: one delay for all of them, where a window alone tells little of it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -87,6 +89,20 @@ def test_together_is_as_alone_where_nothing_is_shared(kat7, observe, tmp_path):
         for quantity in ("amplitude", "phase"):
             difference = found["G"].value[quantity][:, at] - one["G"].value[quantity]
             assert np.abs(difference).max() < 0.2 * np.nanmax(one["G"].sigma[quantity])
+        # So they are between channels of a window, and beyond its ends; files that say no windows have the nearest.
+        centre_hz = one["G"].frequency_hz
+        between_hz = np.concatenate(
+            [[centre_hz[0] - 9e6], 0.5 * (centre_hz[1:] + centre_hz[:-1]), [centre_hz[-1] + 3e6]]
+        )
+        cells, gains = (one["G"].time_s, between_hz), found.only(["G"])
+        own, together, nearest = (
+            sols.jones("ANT-1", *cells, method=method)[0]
+            for sols, method in ((one, "linear"), (gains, "linear"), (gains, "nearest"))
+        )
+        np.testing.assert_allclose(together, own, atol=0.02)
+        assert np.abs(nearest - own).max() > 0.5
+        unsaid = dataclasses.replace(gains, provenance={**gains.provenance, "windows_hz": ""})
+        np.testing.assert_array_equal(unsaid.jones("ANT-1", *cells, method="linear")[0], nearest)
 
 
 def test_a_window_that_is_flagged_does_not_spoil_the_other(kat7, observe, tmp_path):

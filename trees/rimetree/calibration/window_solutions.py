@@ -19,7 +19,7 @@ from .solutions.faint_solutions import faint
 from .solutions.gains_of_noise import GainsOverErrors, feeds_without_signal
 from .solutions.one_reference import with_feeds_apart, with_one_reference
 from .solutions.outliers_of_solutions import without_outliers
-from .solutions.solutions import Solutions
+from .solutions.solutions import WINDOWS, Solutions, windows_text
 from .solutions.term_solutions import TermSolutions
 from .terms.conventions import NORMALISED
 from .terms.full_chains import UNIT_MEAN
@@ -142,6 +142,7 @@ class WindowSolutions:
                 "measurement_set": os.path.realpath(group.path),
                 "data_desc_id": float(group.data_desc_ids[0]),
                 "data_desc_ids": " ".join(map(str, group.data_desc_ids)),
+                WINDOWS: windows_text(centre_hz for centre_hz, _ in self._session.plan.bands.values()),
                 FIELDS: fields_text(fields),
                 "data_column": options.data.column,
                 "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,14 @@ from ..errors import CalibrationError
 from ..terms.terms import parse_term
 from .continued_phases import continued_phases
 from .term_solutions import TermSolutions
+
+#: In the provenance: from the centre of the first channel to that of the last, of each window.
+WINDOWS = "windows_hz"
+
+
+def windows_text(centres_hz: Iterable[NDArray[np.float64]]) -> str:
+    """Of windows whose channels have these centres."""
+    return " ".join(f"{float(centre.min())!r}~{float(centre.max())!r}" for centre in centres_hz)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +128,17 @@ class Solutions:
         """As `TermSolutions.jones_of` wants it."""
         several = len(str(self.provenance.get("data_desc_ids", "")).split()) > 1
         apart = several and bool(term.text) and not parse_term(term.text).all_windows
-        return {"phases": self._continued.get(term.name), "windows_apart": apart}
+        windows = self._window_of(term.frequency_hz) if apart else None
+        return {"phases": self._continued.get(term.name), "windows": windows}
+
+    def _window_of(self, frequency_hz: NDArray[np.float64]) -> NDArray[np.integer]:
+        """For each interval along frequency a number that it shares with the others of its window; with none where the
+        file does not say how windows lie."""
+        found = -1 - np.arange(len(frequency_hz))
+        for number, band in enumerate(str(self.provenance.get(WINDOWS, "")).split()):
+            low_hz, high_hz = map(float, band.split("~"))
+            found[(low_hz <= frequency_hz) & (frequency_hz <= high_hz)] = number
+        return found
 
     def _that_count(self, direction: str | None, terms: str) -> list[TermSolutions]:
         """The terms of a direction, of the whole sky, or both."""

@@ -168,13 +168,13 @@ class TermSolutions:
         method: str = "nearest",
         *,
         phases: Float64Array | None = None,
-        windows_apart: bool = False,
+        windows: NDArray[np.integer] | None = None,
     ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
         """As `jones`, of several antennas: [time, freq, antenna, 2, 2] and bool [time, freq, antenna, 2].
 
         `phases`: those of the table, as they go on along time (`continued_phases`); else each changes by less than half
-        a turn. `windows_apart`: intervals along frequency are of windows that have nothing in common: of these the one
-        that holds a cell counts.
+        a turn. `windows`: of which window each interval along frequency is, where windows have nothing in common: those
+        of the window count that the nearest one to a cell is of.
         """
         if method not in INTERPOLATIONS:
             raise CalibrationError(f"interpolation must be one of {', '.join(INTERPOLATIONS)}, not {method!r}")
@@ -204,10 +204,13 @@ class TermSolutions:
                     self._along_time(q, table[:, :, a, d], self.flag[:, :, a, d], times, go_on=phases is not None)
                     for a in own
                 ]
-                if windows_apart:
-                    values[q] = np.stack([found[:, j] for found, _ in along_time], axis=2)
-                else:
-                    values[q] = np.stack([self._along_frequency(q, *one, frequencies) for one in along_time], axis=2)
+                values[q] = np.empty((len(times), len(frequencies), len(own), len(self.elements)))
+                for window in [None] if windows is None else np.unique(windows):
+                    cells, of_window = (
+                        (slice(None),) * 2 if window is None else (windows[j] == window, windows == window)
+                    )
+                    for k, one in enumerate(along_time):
+                        values[q][:, cells, k] = self._along_frequency(q, *one, frequencies[cells], of_window)
             if "rate" in values:
                 values["clock"] = values.pop("rate")
         found = jones_of(values, self.elements, frequencies[None, :, None])
@@ -258,11 +261,11 @@ class TermSolutions:
             found[:, *own], good[:, *own] = line, ok
         return found, good
 
-    def _along_frequency(self, quantity, values, good, frequencies) -> Float64Array:
-        """[time, freq, element] of [time, F, element]."""
+    def _along_frequency(self, quantity, values, good, frequencies, which) -> Float64Array:
+        """[time, freq, element] of [time, F, element], by those of the intervals along F."""
         result = np.empty((len(values), len(frequencies), values.shape[2]))
         for t, e in np.ndindex(len(values), values.shape[2]):
-            line = self.frequency_hz, values[t, :, e], good[t, :, e], frequencies
+            line = self.frequency_hz[which], values[t, which, e], good[t, which, e], frequencies
             result[t, :, e], _ = _line(*line, quantity in _ANGLES)
         return result
 
