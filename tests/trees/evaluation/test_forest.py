@@ -245,3 +245,14 @@ def test_the_line_of_a_script_is_not_that_of_a_decorator():
     exec(compile("def inside():\n    return script_line()\n", file, "exec"), names)
     decorated = contextlib.contextmanager(lambda: iter([None]))()(names["inside"])
     assert decorated().startswith(f"{__file__}:")
+
+
+def test_several_nodes_are_asked_of_results():
+    ns = rt.NodeScope()
+    ns.a << 1.0
+    ns.b << 2.0
+    forest = rt.Forest(ns)
+    for several in ([ns.a, ns.b], (ns.a, ns.b)):
+        with pytest.raises(rt.Error, match=r"not .*: forest.results\(nodes\) evaluates several at once"):
+            forest.evaluate(several)
+        assert [float(one.value.item()) for one in forest.results(several)] == [1.0, 2.0]

@@ -35,6 +35,8 @@ def node_name(node, identity: object, what: str = "node") -> str:
             )
         return node.name
     hint = ": a definition has no name yet, bind it to one (ns.x << ...)" if isinstance(node, NodeDef) else ""
+    if isinstance(node, list | tuple):
+        hint = ": forest.results(nodes) evaluates several at once"
     raise ArgumentError(f"{what} must be a node or the name of one, not {short(node)}{hint}")
 
 
