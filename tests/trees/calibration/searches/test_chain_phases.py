@@ -6,6 +6,7 @@ from chain_scene import BASELINES, FREQUENCY_HZ, N_CHANNEL, N_TIME, Intervals, N
 
 from rimetree.calibration import parse_terms
 from rimetree.calibration.data.hands import ALL_HANDS
+from rimetree.calibration.searches import chain_phases as chain_phases_module
 from rimetree.calibration.searches.chain_phases import chain_phases, with_sizes
 from rimetree.calibration.searches.chain_turns import with_best_chain_turns
 from rimetree.calibration.searches.chain_unknowns import ChainUnknowns
@@ -42,7 +43,7 @@ def left_by(intervals, terms, sums, values):
     return np.abs(np.angle(sums.product[..., 0] * np.conj(seen))).max()
 
 
-@pytest.mark.parametrize(
+CHAINS = pytest.mark.parametrize(
     "texts",
     [
         ["S: scalar, 1slot", "K: delay"],
@@ -54,6 +55,9 @@ def left_by(intervals, terms, sums, values):
     ],
     ids="*".join,
 )
+
+
+@CHAINS
 @pytest.mark.parametrize("hands", [2, 4])
 def test_chains_leave_nothing_of_data_without_noise(texts, hands):
     """Of crossed hands neither what the reference has of one feed against the other."""
@@ -61,6 +65,15 @@ def test_chains_leave_nothing_of_data_without_noise(texts, hands):
     found = chain_phases(intervals, terms, sums)
     assert left_by(intervals, terms, sums, found) < 1e-6
     assert found.keys() == {term.name for term in terms}
+
+
+@CHAINS
+def test_that_is_so_before_turns_are_tried(monkeypatch, texts):
+    """These would make up for what a search of differences to one bin of each interval had not found."""
+    monkeypatch.setattr(chain_phases_module, "is_small", lambda *_: False)
+    monkeypatch.setattr(chain_phases_module, "with_best_chain_turns", lambda terms, seen, values: list(values))
+    intervals, terms, sums, _ = scene(texts)
+    assert left_by(intervals, terms, sums, chain_phases(intervals, terms, sums)) < 1e-3
 
 
 def test_what_one_term_alone_tells_is_what_was_planted():
