@@ -37,7 +37,7 @@ class Scene:
         self.intervals = Intervals({self.term.name: text.replace(" ", "").split(","), "G": []})
         model, shape = brightness(rng, polarised), (N, N_TIME, N_CHANNEL)
         empty = sums_of(np.ones((len(BASELINES), N_TIME, N_CHANNEL, 4, 1), complex), np.ones(1))
-        most = ROTATIONS[text]
+        most = ROTATIONS.get(text, 1.2)
         self.angle = rng.uniform(-most, most, (1, *self.intervals.intervals_of(self.term, None), N))
         self.turned = self.intervals.phasors(self.term, self.angle, empty)[..., 0]
         feeds = 1 if alike else 2
@@ -65,7 +65,7 @@ def test_rotations_are_matrices():
     np.testing.assert_allclose(rotations_by(np.exp(1j * angle)), wanted)
 
 
-@pytest.mark.parametrize("text", ROTATIONS)
+@pytest.mark.parametrize("text", [*ROTATIONS, "R: rotation, 4chan", "R: rotation, 1slot, 4chan"])
 def test_inside_of_gains(text):
     """But for the sign of all."""
     scene = Scene(text, outside=True)
