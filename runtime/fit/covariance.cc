@@ -23,6 +23,8 @@ namespace {
 constexpr double kNullPart = 1e-5;
 // What a condition sees of a null space less than this part of what others see is a rounding error.
 constexpr double kUnseen = 1e-9;
+// What a step of a null space has of an unknown is a rounding error of 0 below this part of the largest that it has.
+constexpr double kNoPart = 1e-12;
 // Squares of what rounding leaves.
 constexpr double kSquaredRounding = 1e-14;
 // Above this order all eigenvalues take too long; only the null space is found.
@@ -337,7 +339,9 @@ std::vector<std::vector<double>> null_space(const NormalEquations& equations, co
       spectrum_of(equations, scale, {Eigen::MatrixXd(scale.size(), 0), {}, orthonormal(known, scale), false});
   if (!spectrum.good) return steps;
   for (Eigen::Index k = 0; k < spectrum.null.cols(); ++k) {
-    const Eigen::VectorXd step = Eigen::VectorXd(spectrum.null.col(k)).cwiseProduct(scale);
+    Eigen::VectorXd step = spectrum.null.col(k);
+    const double least = kNoPart * step.cwiseAbs().maxCoeff();
+    step = (step.array().abs() > least).select(step.cwiseProduct(scale), 0.0);
     steps.emplace_back(step.data(), step.data() + step.size());
   }
   return steps;

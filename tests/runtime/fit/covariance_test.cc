@@ -103,6 +103,19 @@ TEST(Covariance, StepsThatNoEquationSees) {
   EXPECT_TRUE(null_space(of, {true, false, false}).empty());
 }
 
+TEST(Covariance, StepsHaveNothingOfUnknownsThatTheyLeaveAlone) {
+  // Two factors that can exchange what they are, 1.1 and 0.9 of three data, and one more beside them on a fourth.
+  std::vector<double> matrix(16, 0.0);
+  const double data[4][4] = {{1.1, 0.9, 0, 0}, {0.7, 0, 1.3, 0}, {1.1, 0.9, 0, 0.6}, {0.7, 0, 1.3, 0.8}};
+  for (const auto& row : data)
+    for (std::size_t i = 0; i < 4; ++i)
+      for (std::size_t j = 0; j < 4; ++j) matrix[4 * i + j] += row[i] * row[j];
+  const auto steps = null_space(equations(4, matrix), std::vector<bool>(4, false));
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NEAR(steps[0][1] / steps[0][0], -1.1 / 0.9, 1e-10);
+  EXPECT_EQ(steps[0][3], 0.0);  // rounding had left 1e-16, relative to which others were nothing
+}
+
 TEST(Covariance, WhatHasNoDataOrIsHeldHasNoError) {
   const auto of = equations(3, {4, 0, 0, 0, 0, 0, 2, 0, 9});
   const Covariance covariance = fit::covariance(of, {true, false, false});
