@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..directions.goodness import chi_square_of, freedom_of
 from ..directions.significance import explained_of_noise, is_hidden
@@ -19,6 +18,7 @@ from ..searches.diagonal_gains import on_baselines
 from ..searches.interval_search import MOVING, IntervalSearch
 from ..terms.terms import has_amplitude
 from .fewer_directions import BestFit
+from .small_changes import AMPLITUDE, PHASE, left_of, numbered
 from .solved_directions import ChunkSearch, SolvedDirections
 
 _DRAWS = 3  # of phases, of all intervals together
@@ -61,48 +61,17 @@ def _apart(directions: SolvedDirections, intervals: IntervalSearch, name: str, o
             rate = intervals.rate(term, sums) if term.kind.name in MOVING else None
             turns.append((other, seen if rate is None else seen * (rate / np.abs(rate).max())[..., None]))
             scales = scales or has_amplitude([term])
-    cells = _cells(directions)
+    each = [directions.cells[term.name] for term in directions.terms]
+    feeds_apart = any(len(term.elements) > 1 for term in directions.terms)
+    cells = numbered(each, sums.product.shape[1:4], feeds_apart=feeds_apart)
+    changed = np.full((1 + len(turns), 2), scales)
+    changed[:, PHASE] = changed[0, AMPLITUDE] = True
     found, draws = 0.0, math.ceil(_DRAWS / (cells.max() + 1))
     for _ in range(draws):
         phase = rng.uniform(-np.pi, np.pi, (len(sums.antennas), cells.max() + 1))[:, cells]
-        vectors = [(name, on_baselines(np.exp(1j * phase), sums)), *turns]
-        found += _unlike(vectors, directions, cells, scales=scales)
+        seen = [(name, on_baselines(np.exp(1j * phase), sums)), *turns]
+        found += left_of([0], seen, directions, cells, changed)[0]
     return found / draws
-
-
-def _cells(directions: SolvedDirections) -> NDArray[np.intp]:
-    """[time, freq, feed]: bins in which no term of directions changes have the same number."""
-    shape = directions.sums.product.shape[1:4]
-    labels = [np.zeros(shape, int)]
-    for term in directions.terms:
-        at_time, at_frequency = directions.cells[term.name]
-        labels += [at_time[:, None, None] + labels[0], at_frequency[:, None] + labels[0]]
-        if len(term.elements) > 1:
-            labels.append(np.arange(2) + labels[0])
-    return np.ravel(np.unique(np.stack(labels).reshape(len(labels), -1), axis=1, return_inverse=True)[1]).reshape(shape)
-
-
-def _unlike(vectors, directions: SolvedDirections, cells: NDArray[np.intp], *, scales: bool) -> float:
-    """Of (direction, factors [baseline, time, freq, feed] of its model), what antennas that turn all but the first, and
-    that scale them, cannot make of the first."""
-    sums, n = directions.sums, len(vectors)
-    common = np.zeros((cells.max() + 1, len(sums.baselines), n, n), complex)
-    for i, (name, one) in enumerate(vectors):
-        for j, (other, two) in enumerate(vectors[: i + 1]):
-            product = np.conj(one) * directions.common(name, other) * two
-            np.add.at(common[:, :, i, j], cells, np.moveaxis(product, 0, -1))
-            common[:, :, j, i] = np.conj(common[:, :, i, j])
-    first, second = (np.eye(len(sums.antennas))[own] for own in sums.baselines.T)
-    # What antennas do to the logarithm of a baseline: phases, and amplitudes.
-    ends = [1j * (first - second)] + ([first + second] if scales else [])
-    ends = np.concatenate(ends, axis=1)
-    total = 0.0
-    for own in common:
-        gram = np.einsum("ba,bij,bc->iajc", np.conj(ends), own[:, 1:, 1:], ends, optimize=True).real
-        like = np.einsum("ba,bi->ia", np.conj(ends), own[:, 1:, 0]).real.ravel()
-        gram = gram.reshape(len(like), -1)
-        total += own[:, 0, 0].real.sum() - like @ np.linalg.lstsq(gram, like, rcond=1e-9)[0]
-    return max(0.0, float(total))
 
 
 def _of_noise(one: ChunkSearch, directions: SolvedDirections, name: str) -> float:
