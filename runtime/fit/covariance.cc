@@ -23,8 +23,9 @@ namespace {
 constexpr double kNullPart = 1e-5;
 // What a condition sees of a null space less than this part of what others see is a rounding error.
 constexpr double kUnseen = 1e-9;
-// What a step of a null space has of an unknown is a rounding error of 0 below this part of the largest that it has.
-constexpr double kNoPart = 1e-12;
+// What steps of a null space have of an unknown is a rounding error of 0 below this times the condition of the rest,
+// but not less than the least and not more than the most that rounding is taken for.
+constexpr double kNoPart = 1e-14, kLeastPart = 1e-12, kMostPart = 1e-8;
 // Squares of what rounding leaves.
 constexpr double kSquaredRounding = 1e-14;
 // Above this order all eigenvalues take too long; only the null space is found.
@@ -338,10 +339,11 @@ std::vector<std::vector<double>> null_space(const NormalEquations& equations, co
   const Spectrum spectrum =
       spectrum_of(equations, scale, {Eigen::MatrixXd(scale.size(), 0), {}, orthonormal(known, scale), false});
   if (!spectrum.good) return steps;
+  const double no_part = std::clamp(kNoPart * spectrum.largest / spectrum.smallest, kLeastPart, kMostPart);
+  const Eigen::VectorXd parts = squared_rows(spectrum.null).cwiseSqrt(), none = Eigen::VectorXd::Zero(scale.size());
+  const Eigen::VectorXd factor = (parts.array() > no_part).select(scale, none);
   for (Eigen::Index k = 0; k < spectrum.null.cols(); ++k) {
-    Eigen::VectorXd step = spectrum.null.col(k);
-    const double least = kNoPart * step.cwiseAbs().maxCoeff();
-    step = (step.array().abs() > least).select(step.cwiseProduct(scale), 0.0);
+    const Eigen::VectorXd step = Eigen::VectorXd(spectrum.null.col(k)).cwiseProduct(factor);
     steps.emplace_back(step.data(), step.data() + step.size());
   }
   return steps;

@@ -116,6 +116,21 @@ TEST(Covariance, StepsHaveNothingOfUnknownsThatTheyLeaveAlone) {
   EXPECT_EQ(steps[0][3], 0.0);  // rounding had left 1e-16, relative to which others were nothing
 }
 
+TEST(Covariance, StepsHaveNothingOfUnknownsThatAreNearlyAsOthers) {
+  // Two phases that can exchange what they are, and a third that differs from them by a slope of 1e-3 in all.
+  constexpr int kChannels = 8;
+  std::vector<double> matrix(9, 0.0);
+  for (int channel = 0; channel < kChannels; ++channel) {
+    const double row[3] = {0.9, 1.3, 1.1 + 1.25e-4 * channel};
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 3; ++j) matrix[3 * i + j] += row[i] * row[j];
+  }
+  const auto steps = null_space(equations(3, matrix), std::vector<bool>(3, false));
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NEAR(steps[0][1] / steps[0][0], -0.9 / 1.3, 1e-7);
+  EXPECT_EQ(steps[0][2], 0.0);  // 1e-9 with rounding, more than of equations that tell all unknowns apart
+}
+
 TEST(Covariance, WhatHasNoDataOrIsHeldHasNoError) {
   const auto of = equations(3, {4, 0, 0, 0, 0, 0, 2, 0, 9});
   const Covariance covariance = fit::covariance(of, {true, false, false});
