@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...evaluation.solving import SolutionFlag
 from ..data.coherence import Coherence
-from ..directions.goodness import chi_square_of, freedom_of
+from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
 from ..directions.significance import is_noise
 from ..plan.solve_trees import SolveTree
 from ..searches.interval_search import MOVING
@@ -45,26 +45,28 @@ def without_noise(one: ChunkSearch, found: BestFit, fit: Fit) -> BestFit:
         return found
     noise = chi_square_of(found.solved) / max(1, freedom_of(found.solved))
     names, kept = _doubtful(one, found, noise), _kept(one.tree)
-    if not (names or kept):
-        return found
-    gains = [term for term in one.terms if term.name in one.tree.gains_of]
-    directions = SolvedDirections.of(one, found.solved, gains[0].per)
-    if directions is None:
-        return found
-    # Also that which keeps the unit matrix.
-    every = dict.fromkeys(name for term in gains for name in one.tree.directions[term.name])
-    size = {name: directions.size(name) for name in every if name not in found.begin.absent}
-    names += [name for name in kept & size.keys() if size[name] <= _LITTLE * max(size.values())]
-    clear = _clear(one, directions, names, found.begin.absent, noise)
-    for name in sorted(set(names) - clear, key=lambda name: (size[name], name)):
-        # Others fit noise along with it, and have to be fitted anew without it.
-        begin, solved = fit(frozenset({*found.begin.absent, name}))
-        if solved is None:
-            continue
-        gain = chi_square_of(solved) - chi_square_of(found.solved)
-        if _may_be_noise(directions, name, gain, noise):
-            # Those that seemed to be noise beside it may be clear now.
-            return without_noise(one, BestFit(begin, solved, found.doubtful), fit)
+    gains = [term for term in one.terms if term.name in one.tree.gains_of] if names or kept else []
+    for per in dict.fromkeys(term.per for term in gains):
+        directions = SolvedDirections.of(one, found.solved, per)
+        if directions is None:
+            return found
+        # Also that which keeps the unit matrix.
+        every = dict.fromkeys(name for term in gains if term.per == per for name in one.tree.directions[term.name])
+        size = {name: directions.size(name) for name in every if name not in found.begin.absent}
+        little = [name for name in size if name in kept and size[name] <= _LITTLE * max(size.values())]
+        own = [name for name in size if name in names or name in little]
+        clear = _clear(one, directions, own, found.begin.absent, noise)
+        for name in sorted(set(own) - clear, key=lambda name: (size[name], name)):
+            # Others fit noise along with it, and have to be fitted anew without it.
+            begin, solved = fit(frozenset({*found.begin.absent, name}))
+            if solved is None:
+                continue
+            gain = chi_square_of(solved) - chi_square_of(found.solved)
+            if _may_be_noise(directions, name, gain, noise):
+                # Fewer unknowns are never better than the best fit: with it there may be a better one, too.
+                doubtful = found.doubtful or gain < -(SIGNIFICANT**2) * noise
+                # Those that seemed to be noise beside it may be clear now.
+                return without_noise(one, BestFit(begin, solved, doubtful), fit)
     return found
 
 
