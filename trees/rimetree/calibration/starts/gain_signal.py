@@ -29,7 +29,7 @@ from .small_changes import left_of, numbered
 from .solved_directions import Cells, ChunkSearch, SolvedDirections, Tables
 
 _CLEAR = 25.0  # squares of gains over those of their errors: noise alone has about 4, full matrices up to 20
-_LITTLE = 0.1  # that a direction has of the data, over that which has most
+_LITTLE = 0.3  # that a direction has of the data, over that which has most
 _UNKNOWN = SolutionFlag.NO_DATA | SolutionFlag.NOT_SOLVED
 _OPEN = SolutionFlag.NOT_CONVERGED | SolutionFlag.UNDETERMINED | SolutionFlag.AMBIGUOUS
 _SWEEPS = 40
