@@ -1,5 +1,7 @@
 """Terms that are solved one after the other, on fields of their own, on top of others; and what they are used for."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -291,6 +293,14 @@ def test_fields_by_number_name_and_pattern():
     for wrong in (["4"], ["X*"], []):
         with pytest.raises(CalibrationError):
             calibration.field_numbers(names, wrong)
+
+
+def test_a_number_that_is_the_name_of_another_field_is_told():
+    with pytest.warns(UserWarning, match="field '1' is the name of field 2 here, and not number 1"):
+        assert calibration.field_numbers(["3C286", "3C48", "1"], ["1"]) == [2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert calibration.field_numbers(["0", "1"], ["1"]) == [1]
 
 
 def test_a_flux_scale_needs_a_term_on_both(three_fields, made_term):

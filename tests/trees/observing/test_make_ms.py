@@ -190,9 +190,10 @@ def test_a_date_without_ut1_is_a_warning(tmp_path):
         ({"duration_s": 10.0}, "hold 0 integrations"),
         ({"phase_centre_rad": (1.0, 2.0)}, "within"),
         ({"start": "yesterday"}, "'yesterday'; expected a UTC date"),
-        ({"start_mjd_s": 60676.8}, r"starts at 60676.8 s of MJD, which is 1858-11-17: expected are seconds"),
+        ({"start_mjd_s": 60676.8}, r"starts at 60676.8 s of MJD, which is 1858-11-17: expected is a time"),
         ({"start_mjd_s": 1.73e9}, "which is 1913-09"),  # of Unix
-        ({"start_mjd_s": -1.0}, "starts at -1 s of MJD: expected are seconds"),
+        ({"start": "2300-01-01"}, "which is 2300-01-01: expected is a time of the years 1933 to 2175"),
+        ({"start_mjd_s": -1.0}, "starts at -1 s of MJD: expected is a time"),
         ({"correlations": "XX,ZZ"}, "unknown correlation 'ZZ'"),
         ({"correlations": "XX,RR"}, "one kind of feed"),
         ({"bands": []}, "no spectral window"),

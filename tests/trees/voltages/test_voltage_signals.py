@@ -262,6 +262,12 @@ def test_bands_that_reach_below_0_hz_are_refused():
     assert Receivers(format="real8", sample_rate_hz=8e6, centre_hz=1e6, noise_jy=1.0).centre_hz == 1e6
 
 
+def test_channels_of_files_are_not_divided_further():
+    how = {"files": ["a.dat"], "format": "int8", "n_input": 2, "sample_rate_hz": 1e4, "centre_hz": 1.5e8}
+    with pytest.raises(rt.Error, match="the files have 3 channels already, which are not divided further"):
+        Recording(**how, start_mjd_s=START_S, file_channels=3, channels=8)
+
+
 def noise_of(tmp_path, sky, noise_jy):
     """Samples [time, input] in least significant bits."""
     receivers = Receivers("int8", 1e5, 1.5e8, noise_jy, rms=20.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -166,6 +167,9 @@ def field_numbers(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
             own = {int(one)} if int(one) < len(names) else set()
         else:
             own = {k for k, name in enumerate(names) if is_among(name, [one])}
+            if one.isdigit() and own != {int(one)} and int(one) < len(names):
+                which = ", ".join(map(str, sorted(own)))
+                warnings.warn(f"field {one!r} is the name of field {which} here, and not number {one}", stacklevel=3)
         if not own:
             every = ", ".join(f"{k} {name}" for k, name in enumerate(names[:20]))
             raise CalibrationError(f"there is no field {one!r}; there are {every}")

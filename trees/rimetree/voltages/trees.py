@@ -64,7 +64,10 @@ class Recording:
         if not (self.sample_rate_hz > 0 and self.centre_hz > 0):
             raise Error("sample_rate_hz and centre_hz must be positive")
         if self.channels is not None and self.file_channels != 1:
-            raise Error(f"the files have {self.file_channels} channels already; channels must be None")
+            raise Error(
+                f"the files have {self.file_channels} channels already, which are not divided further: give no number "
+                "of channels to make"
+            )
         if self.channels is None and self.file_channels == 1 and self.is_real:
             raise Error("real samples must be channelised: say into how many channels")
         axes = order_axes(self.order)

@@ -183,7 +183,7 @@ def test_exposures_of_zero_are_named(command, small_ms, tmp_path):
     what = ("calibrate", path, "--sky", sky_file, "--out", tmp_path / "s.h5", "--overwrite")
     for term in ("G: diag, 1slot", "G: diag"):
         done = command(*what, "--term", term)
-        assert "EXPOSURE is 0 in field 0" in done.stderr and "time_edges_s" not in done.stderr
+        assert "EXPOSURE is 0, negative or no number in field 0" in done.stderr and "time_edges_s" not in done.stderr
     (found,) = rt.calibration.read_h5parm(tmp_path / "s.h5")
     assert found["G"].shape[0] == 1 and np.isfinite(found["G"].gain()).all()
 

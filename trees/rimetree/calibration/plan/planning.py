@@ -291,10 +291,10 @@ def _check_cells(name: str, axis: Axis, centre, width, option: str) -> None:
 
 
 def _width_without_exposure(opened: ms.OpenSet, group: MsGroup) -> float:
-    """Of time slots whose EXPOSURE is 0, or nearly: their smallest distance, or 1 s where there is one slot."""
+    """Of time slots whose EXPOSURE is no length of time: their smallest distance, or 1 s where there is one slot."""
     warnings.warn(
-        f"EXPOSURE is 0 in field {group.field_id} of {group.path}: time slots count as as long as they are apart, and "
-        "the model is not smeared in time; write the true exposures into the column (often those of INTERVAL)",
+        f"EXPOSURE is 0, negative or no number in field {group.field_id} of {group.path}: time slots count as as "
+        "long as they are apart, and the model is not smeared in time; write the true exposures into the column (often those of INTERVAL)",
         stacklevel=3,
     )
     apart = np.diff(np.unique([slot for _, _, slot in ms.slot_times(opened, **_rows(group))]))
