@@ -294,7 +294,8 @@ def _width_without_exposure(opened: ms.OpenSet, group: MsGroup) -> float:
     """Of time slots whose EXPOSURE is no length of time: their smallest distance, or 1 s where there is one slot."""
     warnings.warn(
         f"EXPOSURE is 0, negative or no number in field {group.field_id} of {group.path}: time slots count as as "
-        "long as they are apart, and the model is not smeared in time; write the true exposures into the column (often those of INTERVAL)",
+        "long as they are apart, and the model is not smeared in time; write the true exposures into the column (often "
+        "those of INTERVAL)",
         stacklevel=3,
     )
     apart = np.diff(np.unique([slot for _, _, slot in ms.slot_times(opened, **_rows(group))]))
