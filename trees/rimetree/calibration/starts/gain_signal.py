@@ -33,8 +33,8 @@ _LITTLE = 0.3  # that a direction has of the data, over that which has most
 _UNKNOWN = SolutionFlag.NO_DATA | SolutionFlag.NOT_SOLVED
 _OPEN = SolutionFlag.NOT_CONVERGED | SolutionFlag.UNDETERMINED | SolutionFlag.AMBIGUOUS
 _SWEEPS = 40
-#: More than fits have been seen to take of what small changes of others leave of a direction: 7 times, where these are
-#: as faint and resemble it, and none where there is noise alone.
+#: Without a direction chi-square rises by less than what small changes of the others leave of it: seen were a seventh,
+#: where these are as faint and resemble it, and all, where there is noise alone.
 _TAKEN = 8.0
 
 

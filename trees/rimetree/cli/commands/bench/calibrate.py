@@ -10,7 +10,7 @@ import click
 
 from ...errors import Failed
 from ...options.evaluation import threads_option
-from ...options.quantities import Count
+from ...options.quantities import FLUX, Count
 from ...output import log, table
 
 
@@ -20,6 +20,13 @@ from ...output import log, table
 @click.option("--slots", type=Count(min=1), default=60, show_default=True, help="Of 8 s.")
 @click.option("--sources", type=Count(min=1), default=20, show_default=True, help="Of the sky model.")
 @click.option("--directions", type=Count(min=1), default=1, show_default=True, help="With gains of their own.")
+@click.option(
+    "--noise",
+    type=FLUX,
+    default=1.0,
+    metavar="FLUX",
+    help="Standard deviation of real and imaginary parts: Jy, mJy; a bare number: Jy.  [default: 1 Jy]",
+)
 @click.option("--interval", type=(int, int), default=(10, 8), show_default=True, help="Slots and channels of a gain.")
 @click.option("--repeat", type=Count(min=1), default=2, show_default=True, help="Runs; the quickest counts.")
 @click.option("--program", "names", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
@@ -27,7 +34,7 @@ from ...output import log, table
 @click.option(
     "--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with machine and date."
 )
-def command(antennas, channels, slots, sources, directions, interval, repeat, names, threads, json_file) -> None:
+def command(antennas, channels, slots, sources, directions, noise, interval, repeat, names, threads, json_file) -> None:
     """Diagonal gains of an observation with planted ones, by RimeTree and, where they are installed, DP3 and QuartiCal.
 
     \b
@@ -56,7 +63,7 @@ def command(antennas, channels, slots, sources, directions, interval, repeat, na
         raise Failed("none of these programs is installed")
     if directions > sources:
         raise click.BadParameter(f"{directions} directions need as many sources; --sources is {sources}")
-    case = cases.CalibrationCase(antennas, channels, slots, sources, *interval, n_direction=directions)
+    case = cases.CalibrationCase(antennas, channels, slots, sources, *interval, noise, n_direction=directions)
     record = where_and_when(threads, 0.0)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "planted.ms")
