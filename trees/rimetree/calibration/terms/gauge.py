@@ -160,7 +160,7 @@ def held_parameters(
             return {("im", "00"), ("im", "11"), ("re", "01"), ("im", "01")}
         return {("im", "00")} if one_phase else {("im", "00"), ("im", "11")}
     if kind == "leakage":
-        if any(other.kind.name == "diag" and other.per == term.per for other in terms):
+        if _any_gains_of_feeds(term, terms):
             # Together they are a full matrix: what is not held of the gains is held here.
             triangle = {("re", "01"), ("im", "01")} | ({("im", "10")} if one_phase else set())
             return triangle if polarisation.uniform else polarisation.turned
@@ -171,6 +171,12 @@ def held_parameters(
             return set()
         return {("rotation" if kind == "rotation" else "rotationmeasure", "")}
     return set()
+
+
+def _any_gains_of_feeds(term: Term, terms: Sequence[Term]) -> bool:
+    """Whether terms beside one make any gains of feeds, written as one term or as amplitudes and phases."""
+    kinds = {other.kind.name for other in terms if other.per == term.per and len(other.elements) == 2}
+    return "diag" in kinds or {"amplitude", "phase"} <= kinds
 
 
 def turned_inside(
