@@ -41,6 +41,11 @@ def test_random_chains():
     assert ratio and abs(float(ratio[1]) - 1) < 0.02 and "WRONG" not in line
 
 
+def test_chains_of_terms():
+    assert {"P: phase, 1slot | A: amplitude, 4chan | L: leakage"} < set(said("chains_of_terms.py", "list").split("\n"))
+    assert said("chains_of_terms.py", "X: crosshand | L: leakage").splitlines()[-1] == "2 of 2 are right"
+
+
 def test_planted_directions():
     assert {"tec", "tec-dead0"} <= set(said("planted_directions.py", "list").split())
 

@@ -1,0 +1,130 @@
+"""Calibrates with every chain of one to three terms, and says which are not simply right.
+
+    python tests/benchmarks/chains_of_terms.py                  all, about 15 minutes of one core
+    python tests/benchmarks/chains_of_terms.py '*L: leakage*'   those of which the list has lines like this
+    python tests/benchmarks/chains_of_terms.py list
+
+The data are those of a sky of two patches and noise, without any errors of antennas, so that each chain explains
+them. One sky is unpolarised, of the other a source is polarised. Each line says what is not as it should be: "does not
+converge", "flagged" (with reasons), "unusable", "above the noise" (residuals, by more than 2 %), "slow" (8 s of
+processor time), or with which error it ended; chains that are refused with a reason are right. `random_chains.py`
+plants values of terms of the whole sky, and tries chains at random.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from planted_columns import predicted_by_psv, write_column
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, parse_terms
+
+CENTRE_RAD = (1.047, -0.524)
+NOISE_JY = 0.1
+WHOLE = (
+    "B: diag, 1chan",
+    "G: diag, 2slots",
+    "P: phase, 1slot",
+    "A: amplitude, 4chan",
+    "K: delay",
+    "S: scalar, 1slot",
+    "X: crosshand",
+    "F: full, 1chan",
+    "L: leakage",
+)
+DIRECTIONS = (
+    "D: diag, per patch",
+    "E: scalar, 4chan, per patch",
+    "T: tec, per patch",
+    "H: phase, 4slots, per patch",
+    "R: rotation, per patch",
+)
+SKIES = {"unpolarised": (10.0, 0.0, 0.0, 0.0), "polarised": (10.0, 0.5, 0.2, 0.1)}
+_SLOW_S = 8.0
+
+
+def chains() -> Iterator[tuple[str, ...]]:
+    """Terms from the outermost to the innermost."""
+    for count in (0, 1, 2, 3):
+        for whole in itertools.combinations(WHOLE, count):
+            if count:
+                yield whole
+            if count < 3:
+                yield from ((*whole, direction) for direction in DIRECTIONS)
+
+
+def make_set(path: str, stokes_jy: tuple[float, ...]) -> rt.sky.SkyModel:
+    """The set, and what is seen in it; `stokes_jy`: of the brighter source."""
+    kat = rt.telescopes.get("kat-7")
+    band = rt.ms.Band.regular(1.3e9, 8 * 8e6, 8)
+    rt.ms.create(path, kat, phase_centre_rad=CENTRE_RAD, bands=band, duration_s=120.0, integration_s=10.0)
+    ra, dec = CENTRE_RAD
+    sky = rt.sky.SkyModel(
+        [
+            rt.sky.Source("a", ra, dec, stokes_jy, patch="p0"),
+            rt.sky.Source("b", ra + 0.01, dec - 0.009, (5.0, 0.0, 0.0, 0.0), patch="p1"),
+        ]
+    )
+    (tile,) = rt.ms.tiles(path, [], time_slots=10000)
+    seen = predicted_by_psv(tile, sky, CENTRE_RAD)
+    real, imaginary = np.random.default_rng(1).normal(size=(2, *seen.shape)) * NOISE_JY
+    write_column(path, tile, seen + real + 1j * imaginary)
+    return sky
+
+
+def verdict(path: str, sky: rt.sky.SkyModel, chain: tuple[str, ...], out: str) -> str:
+    """What is not right of a calibration; empty where all is."""
+    options = replace(CalibrationOptions(), overwrite=True)
+    began = time.process_time()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            report = calibration.calibrate(path, sky, parse_terms(list(chain)), out, options)
+    except calibration.CalibrationError:
+        return ""
+    except Exception as error:  # whatever it is, the other chains are to be tried, too
+        return f"{type(error).__name__}: {error}"
+    seconds = time.process_time() - began
+    found = {
+        "does not converge": report.converged != report.solves,
+        f"flagged {report.flagged_of}": bool(report.flagged),
+        "unusable": not report.usable,
+        "above the noise": report.noise_ratio > 1.02 * NOISE_JY,
+        f"slow: {seconds:.0f} s": seconds > _SLOW_S,
+    }
+    return ", ".join(text for text, there in found.items() if there)
+
+
+def run(chosen: list[tuple[str, ...]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        right = 0
+        for name, stokes_jy in SKIES.items():
+            path = f"{folder}/{name}.ms"
+            sky = make_set(path, stokes_jy)
+            for chain in chosen:
+                wrong = verdict(path, sky, chain, f"{folder}/solutions.h5")
+                right += not wrong
+                if wrong:
+                    print(f"{name:12s} {' | '.join(chain):70s} {wrong}", flush=True)
+        print(f"{right} of {len(SKIES) * len(chosen)} are right")
+
+
+if __name__ == "__main__":
+    pattern = sys.argv[1] if len(sys.argv) > 1 else "*"
+    if pattern == "list":
+        print(*(" | ".join(chain) for chain in chains()), sep="\n")
+    else:
+        run([chain for chain in chains() if fnmatch.fnmatch(" | ".join(chain), pattern)])
