@@ -8,7 +8,8 @@ The data are those of a sky of two patches and noise, without any errors of ante
 them. One sky is unpolarised, of the other a source is polarised. Each line says what is not as it should be: "does not
 converge", "flagged" (with reasons), "unusable", "above the noise" (residuals, by more than 2 %), "slow" (8 s of
 processor time), or with which error it ended; chains that are refused with a reason are right. `random_chains.py`
-plants values of terms of the whole sky, and tries chains at random.
+plants values of terms of the whole sky, and tries chains at random. Some have no answer, as crosshand phases on the
+unpolarised sky.
 """
 
 from __future__ import annotations

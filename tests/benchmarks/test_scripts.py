@@ -43,7 +43,7 @@ def test_random_chains():
 
 def test_chains_of_terms():
     assert {"P: phase, 1slot | A: amplitude, 4chan | L: leakage"} < set(said("chains_of_terms.py", "list").split("\n"))
-    assert said("chains_of_terms.py", "X: crosshand | L: leakage").splitlines()[-1] == "2 of 2 are right"
+    assert said("chains_of_terms.py", "P: phase, 1slot | L: leakage").splitlines()[-1] == "2 of 2 are right"
 
 
 def test_planted_directions():
