@@ -1,6 +1,6 @@
 """Calibrates with every chain of one to three terms, and says which are not simply right.
 
-    python tests/benchmarks/chains_of_terms.py                  all, about 15 minutes of one core
+    python tests/benchmarks/chains_of_terms.py                  all, about 20 minutes of one core
     python tests/benchmarks/chains_of_terms.py '*L: leakage*'   those of which the list has lines like this
     python tests/benchmarks/chains_of_terms.py list
 
@@ -21,7 +21,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +87,7 @@ def make_set(path: str, stokes_jy: tuple[float, ...]) -> rt.sky.SkyModel:
 
 def verdict(path: str, sky: rt.sky.SkyModel, chain: tuple[str, ...], out: str) -> str:
     """What is not right of a calibration; empty where all is."""
-    options = replace(CalibrationOptions(), overwrite=True)
+    options = CalibrationOptions(overwrite=True)
     began = time.process_time()
     try:
         with warnings.catch_warnings():

@@ -56,10 +56,10 @@ def _apart(directions: SolvedDirections, intervals: IntervalSearch, name: str, o
     rng = np.random.default_rng(0)  # the same data give the same solutions
     sums, turns, scales = directions.sums, [], False
     for other in others:
-        seen = directions.seen(other)
+        factors = directions.seen(other)
         for term in directions.terms_of(other):
             rate = intervals.rate(term, sums) if term.kind.name in MOVING else None
-            turns.append((other, seen if rate is None else seen * (rate / np.abs(rate).max())[..., None]))
+            turns.append((other, factors if rate is None else factors * (rate / np.abs(rate).max())[..., None]))
             scales = scales or has_amplitude([term])
     each = [directions.cells[term.name] for term in directions.terms]
     feeds_apart = any(len(term.elements) > 1 for term in directions.terms)

@@ -41,8 +41,12 @@ def left_of(
     cells: NDArray[np.intp],
     changed: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """[which]: how much of the power of these of what is `seen`, each by itself, changes of all others cannot make.
-    `cells`: as of `numbered`; `changed` [seen, 2]: whether phases and amplitudes change, and amplitudes of `which`."""
+    """[which]: of each of these of what is `seen`, the sum of weight |model|^2 that changes of all others cannot make.
+
+    To first order chi-square rises by so much where one that has been fitted is taken away; by less where others change
+    much. `cells`: as of `numbered`; `changed` [seen, 2]: whether phases and whether amplitudes of each change; both of
+    `which` do.
+    """
     total = np.zeros(len(which))
     for common in _common(seen, directions, cells):
         total += _left(which, _products(common, directions.sums.baselines, len(directions.sums.antennas)), changed)
