@@ -1,5 +1,8 @@
 #include "runtime/python/python.h"
 
+#include <filesystem>
+#include <string>
+
 #include "memory/device.h"
 #include "runtime/core/forest/forest.h"
 #include "runtime/ms/tables/error.h"
@@ -51,6 +54,30 @@ void set_python_error() noexcept {
   }
 }
 
+namespace {
+
+// " (file:line)" of the innermost frame that is not of this package: where the user's code went wrong. Empty where
+// there is none. The outermost frame is of the package, of a file in one of its folders.
+std::string place_of(PyObject* trace) {
+  Ref frame = Ref::borrowed(trace);
+  std::string package, place;
+  while (frame && frame.get() != Py_None) {
+    const Ref line(PyObject_GetAttrString(frame.get(), "tb_lineno"));
+    const Ref where(PyObject_GetAttrString(frame.get(), "tb_frame"));
+    const Ref code(where ? PyObject_GetAttrString(where.get(), "f_code") : nullptr);
+    const Ref name(code ? PyObject_GetAttrString(code.get(), "co_filename") : nullptr);
+    const std::string file = name ? string_of(name.get()) : "";
+    if (package.empty()) package = std::filesystem::path(file).parent_path().parent_path().string() + "/";
+    if (line && !file.empty() && !file.starts_with(package)) {
+      place = " (" + file + ":" + std::to_string(PyLong_AsLong(line.get())) + ")";
+    }
+    frame = Ref(PyObject_GetAttrString(frame.get(), "tb_next"));
+  }
+  return place;
+}
+
+}  // namespace
+
 std::string take_python_error() {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
@@ -60,20 +87,8 @@ std::string take_python_error() {
   const Ref name(PyObject_GetAttrString(type, "__name__"));
   const Ref message(PyObject_Str(value));
   std::string result = (name ? string_of(name.get()) : "error") + ": " + (message ? string_of(message.get()) : "");
-  // The innermost frame is where the user's code went wrong.
-  Ref frame = Ref::borrowed(trace);
-  Ref line;
-  std::string file;
-  while (frame && frame.get() != Py_None) {
-    line = Ref(PyObject_GetAttrString(frame.get(), "tb_lineno"));
-    const Ref where(PyObject_GetAttrString(frame.get(), "tb_frame"));
-    const Ref code(where ? PyObject_GetAttrString(where.get(), "f_code") : nullptr);
-    const Ref name_of_file(code ? PyObject_GetAttrString(code.get(), "co_filename") : nullptr);
-    if (name_of_file) file = string_of(name_of_file.get());
-    frame = Ref(PyObject_GetAttrString(frame.get(), "tb_next"));
-  }
+  result += place_of(trace);
   PyErr_Clear();
-  if (line && !file.empty()) result += " (" + file + ":" + std::to_string(PyLong_AsLong(line.get())) + ")";
   return result;
 }
 

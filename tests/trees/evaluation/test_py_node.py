@@ -205,6 +205,24 @@ def test_what_is_no_array_of_numbers_is_an_error(returned, what):
         rt.Forest(ns).evaluate(ns.y, rt.Cells([1.0], [1e8]))
 
 
+def test_more_axes_than_there_are_is_an_error():
+    # Two values of dims [2] each, as a tuple: an array [2, 2, time, freq], of which the second 2 would be times.
+    ns = rt.NodeScope()
+    ns.y << rt.PyNode(ns.x << rt.Constant([1.0, 2.0]), evaluate=lambda cells, x: (x, x), dims=[2])
+    with pytest.raises(rt.Error, match=r"several arrays of shape \[2, 2, 1, 1\]; expected at most 3 axes"):
+        rt.Forest(ns).evaluate(ns.y, rt.Cells([1.0, 2.0], [1e8]))
+
+
+def test_lines_of_this_package_are_not_those_of_the_user():
+    ns = rt.NodeScope()
+    ns.y << rt.PyNode(evaluate=lambda cells: cells.l)
+    ns.z << rt.PyNode(evaluate=lambda: 1.0)
+    with pytest.raises(rt.Error, match=r"these cells have no l axis \(\S*test_py_node.py:\d+\)$"):
+        rt.Forest(ns).evaluate(ns.y, rt.Cells([1.0], [1e8]))
+    with pytest.raises(rt.Error, match=r"takes 0 positional arguments but 1 was given$"):
+        rt.Forest(ns).evaluate(ns.z, rt.Cells([1.0], [1e8]))
+
+
 def test_mistakes_in_the_definition():
     with pytest.raises(TypeError, match="needs evaluate="):
         rt.PyNode()

@@ -1,5 +1,8 @@
 """Functions written for arrays whose arithmetic becomes nodes: held to the PyNode of the same function."""
 
+import operator
+import re
+
 import numpy as np
 import pytest
 
@@ -54,7 +57,30 @@ def stacks_of_stacks(cells, x, y):
     return rows * rows[0, 1] + rows[1][0]
 
 
-FUNCTIONS = [polynomial, powers, angles, more_angles, logarithms, complex_numbers, of_cells, matrices, stacks]
+def changes_in_place(cells, x, y):
+    total = 2 * x + 0 * y  # as large as all that is added, as NumPy wants
+    same, before = total, 3 * total
+    rows = np.stack([total, 2 * total])
+    first, copied = rows[0], rows[[1]]
+    total += y
+    total *= cells.freq_hz[None, :] / 1e8
+    rows -= 0.5
+    copied /= 7.0
+    return same * before + first * total + copied[0] + np.positive(first)
+
+
+FUNCTIONS = [
+    changes_in_place,
+    polynomial,
+    powers,
+    angles,
+    more_angles,
+    logarithms,
+    complex_numbers,
+    of_cells,
+    matrices,
+    stacks,
+]
 DIMS = {matrices: [2, 2], stacks_of_stacks: [2, 2]}
 
 
@@ -181,7 +207,12 @@ MISTAKES = {
     "np.stack of values with one axis": lambda cells, x: np.stack([cells.freq_hz, 2 * cells.freq_hz]),
     "what the function returned, None": lambda cells, x: None,
     "ZeroDivisionError: division by zero": lambda cells, x: 1 / 0 * x,
-    r"takes 1 positional argument": lambda cells: 1.0,
+    r"takes 1 positional argument.*called with the cells and the values of 1 node \(": lambda cells: 1.0,
+    r"a change of what the function gets": lambda cells, x: operator.iadd(x, 1),
+    r"a change of cells\.freq_hz": lambda cells, x: x * operator.itruediv(cells.freq_hz[None, :], 1e9),
+    r"a change of a part of an array": lambda cells, x: operator.iadd((2 * x)[0], 1),
+    r"a change of a part": lambda cells, x: operator.setitem(2 * x, 0, 1.0),
+    r"a change of y\.conj\(\)": lambda cells, x: operator.imul((2 * x).conj(), 1.0),
 }
 
 
@@ -193,6 +224,23 @@ def test_what_cannot_be_recorded_is_said_with_its_line(message):
         rt.Forest(ns)
     (node, line, _), *others = raised.value.errors
     assert node == "y" and "test_recording.py:" in line and not others
+    if "one axis" not in message:
+        assert re.search(r"\(\S*test_recording.py:\d+\)$", raised.value.errors[0][2])
+
+
+def test_a_function_that_is_not_of_python_has_no_line():
+    ns = rt.NodeScope()
+    ns.y << rt.record(np.sin, ns.x << 1.0)
+    with pytest.raises(rt.ForestError, match=r"use a PyNode$"):
+        rt.Forest(ns)
+
+
+def test_what_must_not_be_changed_must_not_by_a_py_node():
+    for change in (lambda cells, x: operator.iadd(x, 1), lambda cells, x: x * operator.itruediv(cells.freq_hz, 1e9)):
+        ns = rt.NodeScope()
+        ns.y << rt.PyNode(ns.x << 1.0, evaluate=change)
+        with pytest.raises(rt.Error, match=r"read-only \(\S*test_recording.py"):
+            rt.Forest(ns).evaluate(ns.y, CELLS)
 
 
 def test_mistakes_in_the_definition():

@@ -218,8 +218,14 @@ class _Slopes:
 
 def _unambiguous(result, cells: Cells, rank: int):
     """What a function returned, unless it has one number for each of as many times as there are channels: who thinks of
-    NumPy's rules means channels, whereas it is trailing axes that may be left out."""
+    NumPy's rules means channels, whereas it is trailing axes that may be left out. Nor may it have more axes than there
+    are: those of a tuple of arrays could be taken for the node's dimensions and times."""
     shape = np.shape(result)
+    if len(shape) > rank + cells.rank:
+        raise ValueError(
+            f"the function returned {'several arrays' if isinstance(result, tuple | list) else 'an array'} of shape "
+            f"{list(shape)}; expected at most {rank + cells.rank} axes, {rank} of dims and {cells.rank} of cells"
+        )
     counts = [0 if axis is None else len(axis[0]) for axis in cells.to_runtime()[:2]]
     if len(shape) == rank + 1 and shape[-1] > 1 and counts == [shape[-1]] * 2:
         n = shape[-1]
