@@ -287,3 +287,13 @@ def test_what_is_lost_lowers_weights_and_is_flagged(small_set, array, tmp_path):
     ratio = lost["weight"][second] / whole["weight"][second]
     assert abs(ratio[:, 0].mean() - 0.5) < 0.02
     assert abs(ratio[:, 1].mean() - (1 - 100 / n)) < 0.02
+
+
+@pytest.mark.parametrize(("rate_hz", "channels"), [(1.712e9, 97), (64e6, 3000), (1.0, 49)])
+@pytest.mark.parametrize("format", ["int8", "real8"])
+def test_no_spectrum_of_a_file_is_lost_to_rounding(tmp_path, rate_hz, channels, format):
+    path = tmp_path / "v"
+    recording = Recording([str(path)], format, 1, rate_hz, 1e9, 5.2e9, channels=channels)
+    for spectra in range(1, 70):
+        path.write_bytes(bytes(spectra * 2 * channels))  # complex samples of two bytes, or two real ones of a byte
+        assert recording.n_sample() == spectra

@@ -89,9 +89,14 @@ class Recording:
         return self.channels or self.file_channels
 
     @property
+    def samples_per_spectrum(self) -> int:
+        """Samples of the files that make one of a channel that is correlated."""
+        return (self.channels or 1) * (2 if self.is_real else 1)
+
+    @property
     def channel_rate_hz(self) -> float:
         """Samples per second of a channel that is correlated."""
-        return self.sample_rate_hz / (self.channels or 1) / (2 if self.is_real else 1)
+        return self.sample_rate_hz / self.samples_per_spectrum
 
     def band(self) -> Band:
         """The channels that come out."""
@@ -112,20 +117,27 @@ class Recording:
 
     def n_sample(self) -> int:
         """Whole samples of a channel that all files have, the shortest counting, or the stream will have."""
-        import os
-
         if self.is_stream:
             return round(self.duration_s * self.channel_rate_hz)
+        return self._n_file_sample() // self.samples_per_spectrum
+
+    def length_s(self) -> float:
+        """Of the files, the shortest counting, or of the stream."""
+        return self.duration_s if self.is_stream else self._n_file_sample() / self.sample_rate_hz
+
+    def _n_file_sample(self) -> int:
+        """Whole samples that all files have, each of all inputs and channels."""
+        import os
+
         inputs = self.n_input // len(self.files) if self.order == "groups" else self.n_input
         step = BYTES_OF_FORMATS[self.format] * (self.file_channels * inputs + (self.order == "groups"))
         try:
             for file in self.files:
                 if os.path.exists(file) and not os.path.isfile(file):
                     raise Error(f"cannot read {file!r}: it is no plain file of samples")
-            samples = min(os.path.getsize(file) for file in self.files) // step
+            return min(os.path.getsize(file) for file in self.files) // step
         except OSError as problem:
             raise Error(f"cannot read {problem.filename!r}: {problem.strerror}") from None
-        return int(samples * self.channel_rate_hz / self.sample_rate_hz)
 
 
 @checked

@@ -136,6 +136,7 @@ def test_a_layout_of_other_antennas_is_refused(command, layout, tmp_path):
 def test_too_short_a_file_is_refused_before_a_set_is_made(command, layout, tmp_path):
     refused = correlate(command, layout, groups(tmp_path / "v.0", range(10)), code=1)
     assert "less than an integration of 0.001 s" in refused.stderr
+    assert "v.0 holds 0 s" not in refused.stderr, "not even a spectrum, but samples"
     assert not (tmp_path / "o.ms").exists()
 
 

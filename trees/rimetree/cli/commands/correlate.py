@@ -157,8 +157,7 @@ def _slots(recordings, integration_s: float) -> _Slots:
     shortest = min(recordings, key=lambda recording: recording.n_sample())
     n = shortest.n_sample() // samples
     if n < 1:
-        held_s = shortest.n_sample() / shortest.channel_rate_hz
-        raise Failed(f"{shortest.files[0]} holds {held_s:g} s, less than an integration of {length_s:g} s")
+        raise Failed(f"{shortest.files[0]} holds {shortest.length_s():g} s, less than an integration of {length_s:g} s")
     return _Slots(samples, length_s, n)
 
 
