@@ -16,6 +16,7 @@
 #include "nodes/correlator/device/device_products.h"
 #include "nodes/correlator/float_products.h"
 #include "nodes/correlator/sample_stream.h"
+#include "nodes/correlator/time_cells.h"
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/forest/forest.h"
 #include "runtime/core/node/node.h"
@@ -202,7 +203,7 @@ class Correlate final : public Node, public Reviewer {
     bool any_flag = false;
     for (std::size_t t = 0; t < time.centre.size(); ++t) {
       for (const auto& gate : sums) gate->clear();
-      add_samples(first_sample(shape, time.centre[t], time.width[t]), open, context, sums);
+      add_samples(correlator::first_sample(shape, integration_, time.centre[t], time.width[t]), open, context, sums);
       for (std::size_t gate = 0; gate < gates_; ++gate)
         any_flag = put(sums[gate]->sums(), gate, t, shape, value, count, flags) || any_flag;
     }
@@ -274,19 +275,6 @@ class Correlate final : public Node, public Reviewer {
       sums.push_back(
           std::make_unique<correlator::CrossProducts>(shape.n_channel, shape.n_input, strategy_, context.threads));
     return sums;
-  }
-
-  /// The number of a time cell's first sample; a cell must be one integration. Cells are counted in integrations and
-  /// not in samples, whose interval may be less than what a time of day is rounded to.
-  std::int64_t first_sample(const correlator::StreamShape& shape, double centre_s, double width_s) const {
-    const double length_s = shape.interval_s * double(integration_);
-    const double number = (centre_s - shape.start_s) / length_s - 0.5, rounding = 1e-3 + 1e-6 / length_s;
-    if (!(std::abs(width_s - length_s) <= rounding * length_s) || !(std::abs(number - std::round(number)) <= rounding))
-      throw Error("a time cell is no integration: it begins " + std::to_string(number * length_s) +
-                  " s after start_s and is " + std::to_string(width_s) + " s wide, but integrations are " +
-                  std::to_string(length_s) + " s long");
-    if (std::abs(number) * double(integration_) > 0x1p62) return -static_cast<std::int64_t>(integration_);
-    return std::llround(number) * static_cast<std::int64_t>(integration_);
   }
 
   /// Adds an integration, in blocks that do not grow with it.

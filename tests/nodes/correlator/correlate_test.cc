@@ -106,7 +106,25 @@ TEST(Correlate, SaysWhatDoesNotFit) {
   EXPECT_NE(message_of(shifted.evaluate("V")).find("a time cell is no integration"), std::string::npos);
   TestForest wide = correlator(even);
   wide.request.cells = cells({5e9 + 0.5}, {1e9}, 2.0);
-  EXPECT_NE(message_of(wide.evaluate("V")).find("integrations are 1.000000 s long"), std::string::npos);
+  EXPECT_NE(message_of(wide.evaluate("V")).find("integrations are 1 s long"), std::string::npos);
+}
+
+// In MJD times are rounded to 1e-6 s: two integrations of a third of that have the same time. Counted from nearby they
+// have not.
+TEST(Correlate, RefusesIntegrationsThatTimesDoNotTellApart) {
+  const SampleFile voltages({chime(1, 0), chime(1, 0), chime(2, 0), chime(2, 0), chime(3, 0), chime(3, 0)});
+  const TestForest::Fields one = {{"integration", std::int64_t{1}}};
+  TestForest far = correlator(voltages, {{"sample_interval_s", 3e-7}}, one);
+  far.request.cells = cells({5e9 + 1.5e-7, 5e9 + 4.5e-7, 5e9 + 7.5e-7}, {1e9}, 3e-7);
+  EXPECT_NE(message_of(far.evaluate("V")).find("integrations are 3e-07 s long, which times do not tell apart"),
+            std::string::npos);
+  TestForest near = correlator(voltages, {{"sample_interval_s", 3e-7}, {"start_s", 0.0}}, one);
+  near.request.cells = cells({1.5e-7, 4.5e-7, 7.5e-7}, {1e9}, 3e-7);
+  const ResultPtr result = near.evaluate("V");
+  expect_ok(result);
+  for (int t = 0; t < 3; ++t) expect_near(value_at(result->value, 0, t), {(t + 1.0) * (t + 1.0), 0}, 0);
+  near.request.cells = cells({1.5e-7, 5e-7}, {1e9}, 3e-7);
+  EXPECT_NE(message_of(near.evaluate("V")).find("begins 3.5e-07 s after start_s"), std::string::npos);
 }
 
 TEST(Correlate, RefusesStatesWithTheFieldsName) {
