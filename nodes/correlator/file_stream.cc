@@ -219,10 +219,17 @@ SampleBlock GroupStream::read(std::int64_t first, std::size_t n, ThreadPool& /*t
 
 std::string GroupStream::report() const {
   std::string text;
-  for (const Receiver& receiver : receivers_)
+  const auto say = [&](const Receiver& receiver, const std::string& what) {
+    text += (text.empty() ? "" : "; ") + receiver.name + ": " + what;
+  };
+  for (const Receiver& receiver : receivers_) {
+    if (receiver.start < 0)
+      say(receiver, "its first " + std::to_string(-receiver.start) +
+                        " groups are left out, since the counter of another file begins there, with the first sample");
     if (receiver.now.lost + receiver.now.repeated > 0)
-      text += (text.empty() ? "" : "; ") + receiver.name + ": " + std::to_string(receiver.now.lost) + " groups lost, " +
-              std::to_string(receiver.now.repeated) + " repeated";
+      say(receiver,
+          std::to_string(receiver.now.lost) + " groups lost, " + std::to_string(receiver.now.repeated) + " repeated");
+  }
   return text;
 }
 

@@ -116,6 +116,9 @@ TEST(GroupStream, AlignsReceiversByTheirCounters) {
   for (std::size_t t = 0; t < 27; ++t)
     for (const int input : {0, 15, 16, 31})
       EXPECT_EQ(block.view.code(t, 0, static_cast<std::size_t>(input)), Groups::word(input, 13 + int(t)));
+  EXPECT_NE(stream.report().find(groups.paths()[0] + ": its first 3 groups are left out"), std::string::npos)
+      << stream.report();
+  EXPECT_EQ(stream.report().find(groups.paths()[1]), std::string::npos) << stream.report();
 }
 
 // M1: a group that is missing or comes again is told with its counter; a cut one too.
