@@ -330,6 +330,22 @@ def test_stations_of_lofar_are_as_the_set_says(monkeypatch):
     assert str(rt.lofar_beams("a.MS")[0]).startswith("LOFAR LBA station of short dipoles towards")
 
 
+def test_stations_of_lofar_point_where_they_did_in_a_field(monkeypatch):
+    several = {
+        "station_directions_rad": [[0.1, -0.4], [0.2, -0.3], [0.2, -0.3]],
+        "tile_directions_rad": [[0.1, -0.4], [0.2, -0.3], [0.25, -0.35]],
+    }
+    monkeypatch.setattr(rt._core, "read_antenna_fields", lambda path: FIELDS | several)
+    assert rt.lofar_beams("a.MS", field_id=1)[0].pointing_rad == (0.2, -0.3)
+    assert rt.lofar_beams("a.MS", field_id=[2])[0].tile_pointing_rad == (0.25, -0.35)
+    with pytest.raises(rt.Error, match="beams of fields 0 and 1 point to different places; take one field"):
+        rt.lofar_beams("a.MS")
+    with pytest.raises(rt.Error, match="beams of fields 1 and 2 point to different places"):
+        rt.lofar_beams("a.MS", field_id=[1, 2])
+    with pytest.raises(rt.Error, match="where the beams of field 3 point"):
+        rt.lofar_beams("a.MS", field_id=3)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from .. import _core
 from .._core import Error
 from ..arguments import checked
+from ..ms.group import chosen_ids
 from .station import StationBeam
 
 #: X dipoles point to the south-west, Y dipoles to the south-east.
@@ -25,20 +26,27 @@ _HBA_HEIGHT_M = 0.45
 
 
 @checked
-def lofar_beams(ms: str | os.PathLike, *, pointing_rad: Sequence[float] | None = None) -> list[StationBeam]:
+def lofar_beams(
+    ms: str | os.PathLike,
+    *,
+    pointing_rad: Sequence[float] | None = None,
+    field_id: int | Sequence[int] | None = None,
+) -> list[StationBeam]:
     """The beam of each antenna of a Measurement Set of LOFAR, in the order of the set.
 
     Stations and their tiles point to `pointing_rad`, right ascension and declination in the frame of the field, or else
-    where the set says that they did. Elements that the set flags are left out. Elements of the high band are taken as
-    short dipoles 0.45 m above the ground, those of the low band as short dipoles without a ground, which is coarse.
-    Raises `Error` where the set does not say what is needed.
+    where the set says that they did in field `field_id`, or in all of several (None: in all of the set). Elements that
+    the set flags are left out. Elements of the high band are taken as short dipoles 0.45 m above the ground, those of
+    the low band as short dipoles without a ground, which is coarse. Raises `Error` where the set does not say what is
+    needed.
     """
     path = os.fspath(ms)
     found = _core.read_antenna_fields(path)
     station_rad, tile_rad = pointing_rad, None
     if pointing_rad is None:
-        station_rad = _only(found["station_directions_rad"], path)
-        tile_rad = _only(found["tile_directions_rad"], path) if found["tile_directions_rad"] else None
+        fields = chosen_ids(field_id)
+        station_rad = _only(found["station_directions_rad"], fields, path)
+        tile_rad = _only(found["tile_directions_rad"], fields, path) if found["tile_directions_rad"] else None
     beams = []
     for number in range(found["n_antenna"]):
         fields = [field for field in found["fields"] if field["antenna_id"] == number]
@@ -77,11 +85,16 @@ def _beam(fields: list[dict], where: str, pointing_rad: Sequence[float]) -> Stat
     )
 
 
-def _only(directions_rad: list[list[float]], path: str) -> list[float]:
-    """The direction that all fields of a set have."""
-    if not directions_rad or any(one != directions_rad[0] for one in directions_rad):
+def _only(directions_rad: list[list[float]], fields: Collection[int] | None, path: str) -> list[float]:
+    """The direction that these fields of a set have; None: all."""
+    known = range(len(directions_rad))
+    wanted = sorted(known if fields is None else fields)
+    if not wanted or not set(wanted) <= set(known):
+        raise Error(f"{path} does not say where the beams of field {', '.join(map(str, wanted))} point (pointing_rad)")
+    first = directions_rad[wanted[0]]
+    if others := [field for field in wanted if directions_rad[field] != first]:
         raise Error(
-            f"{path}: beams of its fields point to different places; take one field, and say where its beams "
-            "point (pointing_rad; --field and --pointing)"
+            f"{path}: beams of fields {wanted[0]} and {others[0]} point to different places; take one field (field_id; "
+            "--field), or say where beams point (pointing_rad; --pointing)"
         )
-    return directions_rad[0]
+    return first

@@ -10,7 +10,7 @@ from command_scene import CENTRE
 import rimetree as rt
 from rimetree.cli.errors import Failed
 from rimetree.cli.options.beam_kinds import Antenna
-from rimetree.cli.options.beams import AskedBeams, BeamType
+from rimetree.cli.options.beams import AskedBeams, BeamType, antennas_of
 
 
 def read(path, column):
@@ -157,7 +157,7 @@ def test_nothing_comes_through(command, sky_file, tmp_path):
 def test_pointing_of_a_set_of_lofar_of_several_fields(monkeypatch):
     """Where beams of its fields point to different places the set does not say where; --pointing had been no help."""
 
-    def beams(ms, *, pointing_rad=None):
+    def beams(ms, *, pointing_rad=None, field_id=None):
         if pointing_rad is None:
             raise rt.Error("beams of its fields point to different places")
         return [rt.StationBeam.of_elements([[0, 0]], (5e6, 2e6, -3e6), pointing_rad=pointing_rad)]
@@ -168,3 +168,33 @@ def test_pointing_of_a_set_of_lofar_of_several_fields(monkeypatch):
     assert asked.of([antenna])[0].pointing_rad == (0.2, -0.3)
     with pytest.raises(Failed, match="different places"):
         replace(asked, beams=(BeamType().convert("lofar", None, None),), pointing_rad=None).of([antenna])
+
+
+def test_beams_of_lofar_point_where_they_did_in_the_fields_that_are_looked_at(command, sky_file, tmp_path, monkeypatch):
+    """One field among several that point elsewhere; and a field that has no rows does not matter."""
+    asked_of = []
+
+    def beams(ms, *, pointing_rad=None, field_id=None):
+        asked_of.append(field_id)
+        return [rt.StationBeam.of_elements([[0, 0]], (5e6, 2e6, -3e6), pointing_rad=(0.2, -0.3))] * 7
+
+    monkeypatch.setattr(rt, "lofar_beams", beams)
+    ms = tmp_path / "two.ms"
+    places = {"a": CENTRE, "b": (CENTRE[0], CENTRE[1] + 0.1)}
+    scans = [rt.ms.Scan(places[name], 60.0, name) for name in places]
+    rt.ms.create(ms, "kat-7", scans=scans, integration_s=30.0, bands=rt.ms.Band.regular(1.4e9, 4e6, 2))
+    given, out = ("--sky", sky_file, "--beam", "lofar"), ("--term", "G: phase", "--out", tmp_path / "sol.h5")
+    command("simulate", ms, *given, "--field", "b", "--column", "DATA", "--no-smearing")
+    command("image", ms, *given, "--column", "DATA", "--field", "b", "--size", "32", "-o", tmp_path / "a.png")
+    command("calibrate", ms, *given, *out, "--field", "b", "--dry-run")
+    command("explain", ms, *given, "--field", "b")
+    command("beam-solutions", ms, "--beam", "lofar", "--field", "b", "--out", tmp_path / "beam.h5")
+    assert asked_of == [(1,)] * len(asked_of) and len(asked_of) >= 5
+    asked_of.clear()
+    command("calibrate", ms, "--sky", f"a={sky_file}", "--sky", f"b={sky_file}", *given[2:], *out, "--dry-run")
+    assert set(asked_of) == {(0,), (1,)}, "each field has a model, and sees it through its own beams"
+    asked_of.clear()
+    summary = rt.ms.inspect(ms)
+    command("simulate", ms, *given, "--dry-run")
+    assert asked_of == [(0, 1)]
+    assert antennas_of(summary | {"groups": summary["groups"][:1]})[0].field_ids == (0,)

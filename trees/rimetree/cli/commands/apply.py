@@ -151,8 +151,8 @@ def command(
             raise click.UsageError("--weights are those of corrected data: leave --no-correct out")
         check_weights(ms, wait)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    options["subtract"] = beams.through(model, antennas_of(summary))
     rows = AskedRows(**chosen).chosen(summary)
+    options["subtract"] = beams.through(model, antennas_of(summary, rows.field_id))
     files = [calibration.read_h5parm(file) for file in solutions]
     if from_field is not None:
         fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))

@@ -60,7 +60,7 @@ def command(ms, out, overwrite, beams, towards, name, field, time_step, frequenc
     fields = None if field is None else chosen_fields(summary, field)
     found = calibration.beam_solutions(
         ms,
-        beams.of(antennas_of(summary)),
+        beams.of(antennas_of(summary, fields)),
         towards_rad=towards,
         name=name,
         field_id=fields,

@@ -126,7 +126,7 @@ def command(ms, terms, out, **given):
         model_columns=asked.model_columns,
         patches=asked.patches,
     )
-    model = asked.beams.through(model, antennas_of(summary))
+    model = asked.beams.through(model, antennas_of(summary, fields.with_model(asked)))
     selection = asked.selection(summary)
     if asked.no_smearing and asked.sky and (selection.averages or asked.average_loss):
         log("warning: averaged data are smeared, and with --no-smearing the model is not: far sources do not fit")

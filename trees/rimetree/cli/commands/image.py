@@ -94,7 +94,7 @@ def command(
     rows.check(ms, groups)
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     model = None if sky is None else read_sky(sky, sky_format, skip_unsupported, patches)
-    model = beams.through(model, antennas_of(summary))
+    model = beams.through(model, antennas_of(summary, [group.field_id for group in groups]))
     image = plots.dirty_image(
         ms,
         column,

@@ -79,8 +79,8 @@ def command(
     check_output(ms, column, wait)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    model = beams.through(model, antennas_of(summary))
     groups = AskedRows(**chosen).groups(ms, summary)
+    model = beams.through(model, antennas_of(summary, [group.field_id for group in groups]))
     warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     warn_of_sky(model, groups, phase_centre)
     if not no_smearing:

@@ -93,3 +93,9 @@ class ChosenFields:
     def of(cls, asked: AskedCalibration, summary: dict) -> ChosenFields:
         names = (asked.field_names, asked.apply_to, asked.from_field, asked.flux_from)
         return cls(*(chosen_fields(summary, one) for one in names))
+
+    def with_model(self, asked: AskedCalibration) -> list[int] | None:
+        """Those in which the model is looked at: that are solved on, or that it is subtracted from."""
+        if self.solved_on is None or not (asked.subtract and asked.apply_to):
+            return self.solved_on
+        return None if self.apply_to is None else [*self.solved_on, *self.apply_to]

@@ -23,7 +23,8 @@ class Antenna:
 
     `number`: among them; `used`: whether there are data of it; `middle_m`: where the middle of the array is (ITRF);
     `horizon_m`: whose horizon it has, which is where it is, or the middle of a compact array; None: not known; `mount`:
-    as in the ANTENNA table; `ms`: the set; `pointing_rad`: where it is said to point."""
+    as in the ANTENNA table; `ms`: the set; `field_ids`: of the set that it is looked at in; `pointing_rad`: where it is
+    said to point."""
 
     name: str
     diameter_m: float
@@ -33,6 +34,7 @@ class Antenna:
     horizon_m: tuple[float, ...] | None = None
     mount: str = ""
     ms: str = ""
+    field_ids: tuple[int, ...] = ()
     pointing_rad: tuple[float, float] | None = None
 
 
@@ -159,14 +161,15 @@ def _mwa(kind: str) -> Maker:
 def _lofar(kind: str) -> Maker:
     from rimetree import lofar_beams
 
-    beams: dict[str, list[AnyBeam]] = {}
+    beams: dict[tuple, list[AnyBeam]] = {}
 
     def of(antenna: Antenna) -> AnyBeam:
         if not antenna.ms:
             raise Failed("--beam lofar: there is no Measurement Set that says where elements are")
-        if antenna.ms not in beams:
-            beams[antenna.ms] = lofar_beams(antenna.ms, pointing_rad=antenna.pointing_rad)
-        return beams[antenna.ms][antenna.number]
+        key = antenna.ms, antenna.field_ids
+        if key not in beams:
+            beams[key] = lofar_beams(antenna.ms, pointing_rad=antenna.pointing_rad, field_id=antenna.field_ids or None)
+        return beams[key][antenna.number]
 
     return of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -75,12 +75,11 @@ class AskedBeams:
 
     def through(self, model: SkyModel | dict | None, antennas: Sequence[Antenna]):
         """A sky model, or {FIELD_ID: one}, seen through the beams of these antennas, if there are any."""
-        seen = [] if model is None else self.of(antennas)
-        if not seen:
-            return model
         if isinstance(model, dict):
-            return {field: one.seen_through(seen) for field, one in model.items()}
-        return model.seen_through(seen)
+            own = {field: [replace(one, field_ids=(field,)) for one in antennas] for field in model}
+            return {field: self.through(one, own[field]) for field, one in model.items()}
+        seen = [] if model is None else self.of(antennas)
+        return model.seen_through(seen) if seen else model
 
     def of(self, antennas: Sequence[Antenna]) -> list[AnyBeam]:
         """That of each antenna, of one without data any; none if no beams are asked for, or there are no data."""
@@ -165,10 +164,13 @@ def _askers(beams: Sequence[AskedBeam], antennas: Sequence[Antenna]) -> dict[int
     return {number: asked[number] for number in used}
 
 
-def antennas_of(summary: dict) -> list[Antenna]:
-    """Those of a set, in the order of their numbers."""
+def antennas_of(summary: dict, field_ids: Iterable[int] | None = None) -> list[Antenna]:
+    """Those of a set, in the order of their numbers, as they are in these fields, of which there may be some more than
+    once; None: in all that have rows."""
+    fields = field_ids if field_ids is not None else (part["field_id"] for part in summary["groups"] if part["n_row"])
+    own = {"ms": summary["path"], "field_ids": tuple(sorted(set(fields)))}
     antennas = [
-        Antenna(one["name"], one["diameter_m"], one["id"], one["n_row"] > 0, mount=one["mount"], ms=summary["path"])
+        Antenna(one["name"], one["diameter_m"], one["id"], one["n_row"] > 0, mount=one["mount"], **own)
         for one in summary["antennas"]
     ]
     return placed(antennas, [one["position_m"] for one in summary["antennas"]])

@@ -67,7 +67,9 @@ def forests(
         for group in groups:
             yield group, rt.Forest(written.scope(group), **how)
         return
-    model = beams.through(read_sky(sky, sky_format, skip_unsupported, patches), antennas_of(summary))
+    model = beams.through(
+        read_sky(sky, sky_format, skip_unsupported, patches), antennas_of(summary, [group.field_id for group in groups])
+    )
     for group in groups:
         tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
         yield group, rt.Forest(scope_of_sky(group, model, column, **tree), **how)
