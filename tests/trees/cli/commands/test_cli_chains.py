@@ -54,6 +54,10 @@ def test_chain_with_transfer_and_reports(command, tmp_path):
     terms = ["--in-turn", "--term", "K: delay", "--term", "G: diag, on FLUX", "--term", "D: leakage"]
     done = command("calibrate", path, *files, *terms, *transfer[:2], "--out", tmp_path / "no.h5", code=1)
     assert "no term of the whole sky has amplitudes both there" in done.stderr and "[1/" not in done.stderr
+    assert "the flux scale of field 0 (FLUX) cannot" in done.stderr
+    given = ("--flux-from", "PHASE", "--field", "FLUX", "--out", tmp_path / "no.h5")
+    done = command("calibrate", path, *files, "--term", "G: diag", *given, code=1)
+    assert "--flux-from 1 (PHASE): " in done.stderr and "solved on are the fields 0 (FLUX)" in done.stderr
     held = tmp_path / "again.h5"
     command("calibrate", path, *files, "--hold", out, "--term", "P: phase", "--out", held, "--field", "PHASE")
     (found,) = calibration.read_h5parm(held)
@@ -86,7 +90,7 @@ def test_fields_without_solutions_are_refused(command, tmp_path, sky_file):
     command("make-ms", tmp_path / "a.ms", "--telescope", "kat-7", *scans.split())
     command("simulate", tmp_path / "a.ms", "--sky", sky_file, "--column", "DATA")
     solve = ("calibrate", tmp_path / "a.ms", "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "s.h5")
-    says = "--from-field 2: no term has solutions there; there are some of the fields 0, 1"
+    says = "--from-field 2 (C): no term has solutions there; there are some of the fields 0 (A), 1 (B)"
     early = command(*solve, "--field", "A,B", "--apply", "--apply-to", "C", "--from-field", "C", code=1)
     assert says in early.stderr and not (tmp_path / "s.h5").exists()
     command(*solve, "--field", "A,B")

@@ -33,12 +33,14 @@ class FluxRatio:
 
 
 @checked
-def transfer_flux_scale(sets: Sequence[Solutions], reference_field: int) -> tuple[list[Solutions], list[FluxRatio]]:
+def transfer_flux_scale(
+    sets: Sequence[Solutions], reference_field: int, field_names: Sequence[str] = ()
+) -> tuple[list[Solutions], list[FluxRatio]]:
     """Solutions with amplitudes that hold for the flux scale of one field, and how bright the other fields are.
 
     In each window the term with the shortest intervals in time that has amplitudes on the reference field and on
     another is compared: medians over its times, antenna by antenna and feed by feed. Raises `CalibrationError` where no
-    window has such a term.
+    window has such a term. `field_names`: of all fields of the set, for messages.
     """
     scaled, ratios = [], []
     for solutions in sets:
@@ -49,17 +51,19 @@ def transfer_flux_scale(sets: Sequence[Solutions], reference_field: int) -> tupl
             continue
         term = max(candidates, key=lambda one: len(one.time_s))
         ids = tuple(map(int, str(solutions.provenance.get("data_desc_ids", "0")).split()))
-        found = _ratios(term, reference_field, ids)
+        found = _ratios(term, reference_field, ids, field_names)
         ratios += found
         new = _scaled(term, found)
         scaled.append(replace(solutions, terms=tuple(new if one is term else one for one in solutions.terms)))
     if not ratios:
-        raise _no_amplitudes(reference_field)
+        raise _no_amplitudes(reference_field, field_names)
     return scaled, ratios
 
 
 @checked
-def require_amplitudes(terms_of: Sequence[tuple[Sequence[Term], set[int]]], reference_field: int) -> None:
+def require_amplitudes(
+    terms_of: Sequence[tuple[Sequence[Term], set[int]]], reference_field: int, field_names: Sequence[str] = ()
+) -> None:
     """Raises `CalibrationError` where none of the terms that are solved for on the same fields (FIELD_IDs) can carry a
     flux scale from one field to another: before anything is solved."""
     for terms, fields in terms_of:
@@ -67,13 +71,19 @@ def require_amplitudes(terms_of: Sequence[tuple[Sequence[Term], set[int]]], refe
             for term in terms:
                 if term.per is None and "amplitude" in term.kind.quantities and term.kind.name != "leakage":
                     return
-    raise _no_amplitudes(reference_field)
+    raise _no_amplitudes(reference_field, field_names)
 
 
-def _no_amplitudes(reference_field: int) -> CalibrationError:
+def field_text(field_id: int, names: Sequence[str]) -> str:
+    """The number of a field, with its name, if it has one among those of all fields of a set."""
+    name = names[field_id] if 0 <= field_id < len(names) else ""
+    return f"{field_id} ({name})" if name else str(field_id)
+
+
+def _no_amplitudes(reference_field: int, names: Sequence[str]) -> CalibrationError:
     return CalibrationError(
-        f"the flux scale of field {reference_field} cannot be transferred: no term of the whole sky has amplitudes "
-        "both there and on another field; solve one (diag, scalar, amplitude or full) on all calibrators"
+        f"the flux scale of field {field_text(reference_field, names)} cannot be transferred: no term of the whole sky "
+        "has amplitudes both there and on another field; solve one (diag, scalar, amplitude or full) on all calibrators"
     )
 
 
@@ -97,7 +107,7 @@ def _median_amplitudes(term: TermSolutions, field_id: int) -> np.ndarray:
     return result
 
 
-def _ratios(term: TermSolutions, reference_field: int, ids: tuple[int, ...]) -> list[FluxRatio]:
+def _ratios(term: TermSolutions, reference_field: int, ids: tuple[int, ...], names: Sequence[str]) -> list[FluxRatio]:
     reference = _median_amplitudes(term, reference_field)
     found = []
     for field_id in sorted(set(term.field_ids.tolist()) - {reference_field}):
@@ -106,8 +116,8 @@ def _ratios(term: TermSolutions, reference_field: int, ids: tuple[int, ...]) -> 
         each = each[np.isfinite(each)]
         if len(each) == 0:
             raise CalibrationError(
-                f"the flux scale cannot be transferred from field {reference_field} to field {field_id}: no "
-                f"antenna has solutions of {term.name} on both"
+                f"the flux scale cannot be transferred from field {field_text(reference_field, names)} to field "
+                f"{field_text(field_id, names)}: no antenna has solutions of {term.name} on both"
             )
         ratio, sigma = map(float, median_and_sigma(each))
         found.append(FluxRatio(field_id, ids, ratio, sigma / math.sqrt(len(each)), len(each)))

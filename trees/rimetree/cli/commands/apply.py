@@ -10,7 +10,7 @@ from ..options.beams import antennas_of
 from ..options.centre import centre_option
 from ..options.data_selection import rows_options
 from ..options.evaluation import evaluation_options
-from ..options.fields import chosen_fields, of_fields
+from ..options.fields import chosen_fields, names_of, of_fields
 from ..options.models import model_column_option, of_patches, read_model, sky_options
 from ..options.names import NAMES
 from ..options.outcome import outcome_options
@@ -156,7 +156,7 @@ def command(
     files = [calibration.read_h5parm(file) for file in solutions]
     if from_field is not None:
         fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
-        files = of_fields(files, fields)
+        files = of_fields(files, fields, names_of(summary))
     if terms is not None:
         files = of_terms(files, terms)
     if weights:

@@ -15,7 +15,7 @@ from ..options.calibration import calibration_options, held_files, order_options
 from ..options.centre import centre_option, warn_of_directions
 from ..options.data_selection import averaging_options, channels_option, rows_options
 from ..options.evaluation import evaluation_options
-from ..options.fields import of_fields, require_from_field
+from ..options.fields import fields_text, names_of, of_fields, require_from_field
 from ..options.models import model_column_option, read_models, sky_options, warn_of_sky
 from ..options.outcome import wait_option
 from ..options.sections import Sectioned
@@ -133,12 +133,12 @@ def command(ms, terms, out, **given):
     options = calibration_options(asked, fields.solved_on, selection, summary)
     stages = calibration.plan_stages(ms, parsed, options, model, summary=summary)
     plans = [plan for stage in stages for plan in stage.plans]
-    _require_reference(fields.flux_from, stages)
+    names = names_of(summary)
+    _require_reference(fields.flux_from, stages, names)
     if asked.from_field:
         solved = {plan.group.field_id for plan in plans}
-        require_from_field(
-            fields.from_field, solved, [one for sets in options.held_files for held in sets for one in held.terms]
-        )
+        held_terms = [one for sets in options.held_files for held in sets for one in held.terms]
+        require_from_field(fields.from_field, solved, held_terms, names)
     _look_at_given(options, stages)
     _require_direction(asked.direction, options, stages, model, fields.apply_to)
     if asked.apply_ and not all(one.kind.diagonal for one in parsed):
@@ -239,7 +239,7 @@ def _finish(
     click.echo(text)
     sets = report.solutions
     if fields.flux_from is not None:
-        sets, ratios = calibration.transfer_flux_scale(sets, fields.flux_from[0])
+        sets, ratios = calibration.transfer_flux_scale(sets, fields.flux_from[0], names_of(summary))
         calibration.write_h5parm(out, sets)
         click.echo(flux_text_of(ratios, summary))
     log(f"wrote {out}")
@@ -338,7 +338,7 @@ def _check_usage(asked: AskedCalibration, out: str) -> None:
         raise click.UsageError("--flux-from takes one field")
 
 
-def _require_reference(flux_from, stages) -> None:
+def _require_reference(flux_from, stages, names) -> None:
     """Raises where a flux scale cannot go from one field to others, whatever is found."""
     from rimetree.calibration.solutions.flux_scale import require_amplitudes
 
@@ -348,10 +348,10 @@ def _require_reference(flux_from, stages) -> None:
     fields = sorted(set().union(*(own for _, own in terms_of)))
     if len(flux_from) != 1 or flux_from[0] not in fields or len(fields) < 2:
         raise Failed(
-            f"--flux-from {', '.join(map(str, flux_from))}: the flux scale goes from one field that is solved on to "
-            f"others that are; solved on are the fields {', '.join(map(str, fields))}"
+            f"--flux-from {fields_text(flux_from, names)}: the flux scale goes from one field that is solved on to "
+            f"others that are; solved on are the fields {fields_text(fields, names)}"
         )
-    require_amplitudes(terms_of, flux_from[0])
+    require_amplitudes(terms_of, flux_from[0], names)
 
 
 def _by_model(model, plans):

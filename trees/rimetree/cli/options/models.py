@@ -11,7 +11,7 @@ import click
 from ..errors import Failed
 from ..output import log
 from .beams import beam_options, warn_of_patterns
-from .fields import chosen_fields
+from .fields import chosen_fields, fields_text, names_of
 from .names import NAMES
 from .quantities import Count
 
@@ -134,7 +134,9 @@ def read_models(
         model = read_model(file, sky_format, skip_unsupported, (), patches)
         for field in chosen_fields(summary, NAMES.convert(names, None, None)) or range(len(summary["fields"])):
             if field in found:
-                raise click.UsageError(f"--sky {text}: field {field} has a model already")
+                raise click.UsageError(
+                    f"--sky {text}: field {fields_text([field], names_of(summary))} has a model already"
+                )
             found[field] = model
     return found
 

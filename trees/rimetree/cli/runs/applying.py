@@ -158,7 +158,10 @@ def _subtracted(model, group):
     if not isinstance(model, dict):
         return model
     if group.field_id not in model:
-        raise Failed(f"there is no model of field {group.field_id} to subtract; give --sky {group.field_id}=FILE")
+        raise Failed(
+            f"there is no model of field {group.field_id} ({group.field_name}) to subtract; give --sky "
+            f"{group.field_id}=FILE"
+        )
     return model[group.field_id]
 
 
