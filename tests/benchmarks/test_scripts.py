@@ -44,6 +44,8 @@ def test_random_chains():
 def test_chains_of_terms():
     assert {"P: phase, 1slot | A: amplitude, 4chan | L: leakage"} < set(said("chains_of_terms.py", "list").split("\n"))
     assert said("chains_of_terms.py", "P: phase, 1slot | L: leakage").splitlines()[-1] == "2 of 2 are right"
+    planted = said("chains_of_terms.py", "--planted", "5", "K: delay | T: tec, per patch")
+    assert planted.splitlines()[-1] == "2 of 2 are right"
 
 
 def test_planted_directions():

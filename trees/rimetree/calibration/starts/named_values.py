@@ -40,6 +40,13 @@ def by_direction(
     return found
 
 
+def sum_of(
+    values: Mapping[str, NDArray[np.float64]], more: Mapping[str, NDArray[np.float64]], sign: int = 1
+) -> dict[str, NDArray[np.float64]]:
+    """{name of a Parm: values} and, of those that `values` has, so much more."""
+    return {name: one + sign * more[name] if name in more else one for name, one in values.items()}
+
+
 def _part(part: str, values: NDArray) -> NDArray[np.float64]:
     """A real parameter's share of values."""
     if not np.iscomplexobj(values):

@@ -36,8 +36,9 @@ from ..searches.rotation_search import common_rotations
 from ..searches.search_sums import SearchSums, inside
 from ..terms.grid import Chunk
 from ..terms.terms import Term
-from .named_values import by_direction, named, tables_of
+from .named_values import by_direction, named, sum_of, tables_of
 from .searched_terms import SearchedTerms
+from .whole_delays import with_differences_of_feeds, without_slopes
 from .whole_sky import WholeSkySearch
 
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
@@ -200,9 +201,12 @@ class StartingSearch:
         for one in self._tree.parameters:
             if one.node in self.known and one.term in shapes and not self._searched.each:
                 known[one.node] = np.broadcast_to(self.known[one.node], shapes[one.term])
-        joint = None if sums is None else self._jointly_found(self._joint, sums, without, known)
+        joint = None if sums is None else self._without_slopes(sums, without, known)
         if joint is None:
             return None
+        parts = [part.directions for part in self._parts]
+        values = with_differences_of_feeds(every, self._tree, self._terms, self._intervals, parts, joint.values)
+        joint = replace(joint, values=values)
         lowest = not (joint.found_once or self._searched.in_doubt)  # parallel hands do not tell all that is in doubt
         if self._tree.gains_of or self._searched.several:
             return StartingValues(joint.values, joint.scale, joint.absent, joint.scales, *sums.floor, None, lowest)
@@ -212,6 +216,12 @@ class StartingSearch:
         found = self._of_directions(within, without, joint)
         values, scale = {**joint.values, **found.values}, found.scale if self._searched.scaled else None
         return replace(found, values=values, scale=scale, lowest=lowest)
+
+    def _without_slopes(self, sums: Coherence, without, known) -> JointStart | None:
+        """The search for all terms, on sums in which phases change little along the band."""
+        sums, taken = without_slopes(sums, self._tree, self._searched.around, self._intervals)
+        joint = self._jointly_found(self._joint, sums, without, sum_of(known, taken, -1))
+        return joint and replace(joint, values=sum_of(joint.values, taken))
 
     def together_inside(self, sums: Coherence, without, known) -> JointStart | None:
         """All directions at once, on sums inside terms of the whole sky; `known`: from where that is begun."""
@@ -281,7 +291,7 @@ class StartingSearch:
         self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
         if not apart:
             return self._sums.read(chunk, terms, apart, reference, options, hands=self._whole.hands)
-        if self._searched.crossed:
+        if self._searched.all_hands:
             found = self._sums.read(chunk, terms, apart, reference, options, hands=Hands.ALL)
             if found is not None:
                 return found
