@@ -38,4 +38,4 @@ def test_who_applies_solutions_loads_nothing_that_solves():
         "import rimetree.cli.commands.apply; from rimetree import calibration as c; c.correct, c.read_h5parm"
     )
     assert "rimetree.calibration.solutions.correction" in loaded
-    assert not {f"rimetree.calibration.{name}" for name in ("calibrating", "session", "starting_values")} & loaded
+    assert not {f"rimetree.calibration.{name}" for name in ("calibrating", "session", "starting_search")} & loaded

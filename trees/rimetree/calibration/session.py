@@ -39,7 +39,8 @@ from .starts.made_fits import MadeFits
 from .starts.named_values import tables_of
 from .starts.signs import make_references_positive, turned_in_forest
 from .starts.solved_directions import ChunkSearch
-from .starts.starting_values import StartingSearch, StartingValues
+from .starts.starting_search import StartingSearch
+from .starts.starting_values import StartingValues
 from .terms.conventions import ranks
 from .terms.full_chains import ExchangePair
 from .terms.gauge import reference_antenna, reference_direction

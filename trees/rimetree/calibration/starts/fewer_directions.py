@@ -133,6 +133,11 @@ def weights_are_off(begin: StartingValues, solved: SolveReport, is_noise: IsNois
     return found > POOR and not begin.floor > 0 and bool(is_noise(solved, 1 - 1 / found))
 
 
+def weights_are_too_small(found: BestFit) -> bool:
+    """Whether nothing says how large noise is: weights alone could, and a fit leaves much less than they say."""
+    return not found.begin.floor > 0 and _excess(found.begin, found.solved) < 1 / POOR
+
+
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:
     """Names of directions that may not be in the sky, those of which least has been found first."""
     share = {name: begin.share.get(name, 1.0) for name in names}

@@ -13,7 +13,15 @@ from ...evaluation.solving import SolveReport
 from ..data.likeness import looks_like_noise
 from ..directions.goodness import SIGNIFICANT, chi_square_of, freedom_of
 from ..terms.gauge import told_by_terms
-from .fewer_directions import BestFit, best_fit, by_how_much, is_explained, weights_are_off, with_more_starts
+from .fewer_directions import (
+    BestFit,
+    best_fit,
+    by_how_much,
+    is_explained,
+    weights_are_off,
+    weights_are_too_small,
+    with_more_starts,
+)
 from .gain_signal import without_noise
 from .hidden_directions import hidden
 from .made_fits import MadeFits
@@ -71,9 +79,8 @@ def fit_chunk(one: ChunkSearch, run: Run, fits: MadeFits) -> BestFit:
         if not explains(found):
             found = _other_turns(one, found, of_term, run)
     explained = enough(found)
-    told = _told(one)
-    if told and not begun and found.solved is not None and not explained:
-        found = _released(found, told, run)
+    if not begun and found.solved is not None and (not explained or weights_are_too_small(found)):
+        found = _with_feeds(one, found, run)
     explained = found.begin.lowest is not False or explains(found)
     if not (names or begun or explained):
         found = _from_unit_matrices(found, run)
@@ -173,16 +180,24 @@ def _told(one: ChunkSearch) -> frozenset[str]:
     return frozenset(found)
 
 
-def _released(found: BestFit, told: frozenset[str], run: Run) -> BestFit:
-    """The fit without what is held of the reference antenna though data may tell it, if that explains the data: else
-    they hardly tell it, and fits do not end."""
+def _with_feeds(one: ChunkSearch, found: BestFit, run: Run) -> BestFit:
+    """The fit with what crossed hands tell of all antennas' feeds, if that ends much lower; and without what is held of
+    the reference antenna though data may tell it, if that explains the data: else they hardly tell it, and fits do not
+    end."""
     known = {name: tables_of(parm)["value"] for name, parm in found.solved.parms.items()}
-    for values in ({**found.begin.values, **known}, found.begin.values):
-        begin = replace(found.begin, values=values, released=told)
+    told = _told(one)
+    near = replace(
+        found.begin, values={**found.begin.values, **known}, released=told | found.begin.released, solved=None
+    )
+    turned = one.search.with_feeds(near, one.chunk, one.reference, one.options, fitted=True)
+    begins = [turned] if turned.values is not near.values else []
+    if told:
+        begins += [near, replace(near, values=found.begin.values)]
+    for begin in begins:
         solved = run(begin, None)
         if solved is None or not _is_much_lower(solved, found.solved):
             continue
         other = replace(found, begin=begin, solved=solved)
-        if is_explained(other, _MANY_SOLVES, by_weights=False):  # it may have to end yet
+        if not told or is_explained(other, _MANY_SOLVES, by_weights=False):  # it may have to end yet
             return other
     return found

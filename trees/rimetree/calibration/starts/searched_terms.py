@@ -22,7 +22,6 @@ class SearchedTerms:
     several : whether other terms of directions turn phases, too
     circular : whether directions are searched for by the hands of circular feeds
     crossed : directions of which crossed hands tell what all antennas have of one feed against the other
-    all_hands : whether crossed hands tell any of this, of directions or of the whole sky
     in_doubt : whether the fit may end in any minimum, as parallel hands do not tell all
     scaled : whether the data's own scale belongs to no term
     """
@@ -32,7 +31,6 @@ class SearchedTerms:
     several: bool
     circular: bool
     crossed: frozenset[str | None]
-    all_hands: bool
     in_doubt: bool
     scaled: bool
 
@@ -50,11 +48,11 @@ class SearchedTerms:
         turning = [term for term in of_directions if term.turns and term not in rates]
         each = of_directions if circular else turning[:1]
         # What all antennas have of one feed against the other, where it is not held, is told by crossed hands.
-        around = tuple(term for term in terms if term.per is None)
-        of_feeds = {term.name: term for term in (*each, *around) if has_delays_of_feeds(term)}
+        of_feeds = {term.name for term in each if term.kind.name in SEARCHED and len(term.elements) == 2}
         free = [one for one in tree.parameters if one.element == 1 and not (one.referred or one.fixed)]
-        told = [one for one in free if one.term in of_feeds and len(plan.group.correlations) == 4]
-        crossed = frozenset(one.direction for one in told if of_feeds[one.term] in each)
+        directions = frozenset(one.direction for one in free if one.term in of_feeds)
+        crossed = directions if len(plan.group.correlations) == 4 else frozenset()
+        around = tuple(term for term in terms if term.per is None)
         several = len(turning) > 1
         turned = any(term.per is not None for term in rotations) and not circular
         return cls(
@@ -63,7 +61,6 @@ class SearchedTerms:
             several=several,
             circular=circular,
             crossed=crossed,
-            all_hands=bool(told),
             in_doubt=turned
             or bool(rates)
             or any(term.plane for term in terms)
@@ -76,8 +73,3 @@ class SearchedTerms:
     def in_two_steps(self) -> bool:
         """Whether directions are searched for once terms of the whole sky are known."""
         return bool(self.each and self.around)
-
-
-def has_delays_of_feeds(term: Term) -> bool:
-    """Whether crossed hands tell what all antennas have of one feed of a term against the other."""
-    return term.kind.name in SEARCHED and len(term.elements) == 2

@@ -17,7 +17,7 @@ from ..terms.grid import Chunk
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
 from .named_values import tables_of
-from .starting_values import StartingSearch
+from .starting_search import StartingSearch
 
 #: The solution interval of each bin, in time and in frequency.
 Cells = tuple[NDArray[np.intp], NDArray[np.intp]]

@@ -254,12 +254,24 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], dict[Place, bool]]
         if term.kind.name == "leakage" and (steady or any(other in inside for other in changing)):
             released |= {(term.name, part, element) for part in ("re", "im") for element in ("01", "10")}
         outside = [other for other in changing if other not in inside]
+        outside = [t for k, t in enumerate(outside) if not _is_exchanged(t, outside, k)]
         released |= {(t.name, part, t.elements[1]) for t in outside for part in ("im", "phase", "clock", "rate", "tec")}
         # A phase can be moved between both for each interval of the leakage; else conventions of the Solver hold one.
         gains = [other for other in outside if not _moves(other)]
         if term.kind.name == "leakage" and any(as_fine(other, term) for other in gains):
             instead[term.name, "im", "10"] = all(other.per == term.per for other in gains)
     return released, instead
+
+
+def _is_exchanged(term: Term, terms: Sequence[Term], place: int) -> bool:
+    """Whether another of some terms takes any phase of feeds from this one, which is at this place among them."""
+    finer = [
+        other
+        for k, other in enumerate(terms)
+        if other is not term and "phase" in other.kind.quantities and as_fine(other, term)
+        if k < place or not as_fine(term, other)
+    ]
+    return bool(finer) and not _moves(term)
 
 
 def _moves(term: Term) -> bool:
