@@ -30,7 +30,11 @@ class CellInput {
   using Real = typename cell_detail::NumberTraits<N>::Real;
 
   /// Value of an element of a child on this cell.
-  N operator()(std::size_t child, std::size_t element = 0) const { return operands_[child]->template load<N>(element); }
+  N operator()(std::size_t child, std::size_t element = 0) const {
+    if (!has(child)) cell_detail::refuse_read(child, element, nullptr);
+    if (element >= dims(child).size()) cell_detail::refuse_read(child, element, &dims(child));
+    return operands_[child]->template load<N>(element);
+  }
   std::size_t n_children() const { return operands_.size(); }
   bool has(std::size_t child) const { return child < operands_.size() && operands_[child].has_value(); }
   /// Dimensions of a child.

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "runtime/core/error.h"
 #include "runtime/core/values/result.h"
 #include "runtime/device/cell_numbers.h"
 #include "runtime/math/traced.h"
@@ -19,6 +20,14 @@ template <class T>
 inline constexpr bool is_traced = false;
 template <class T>
 inline constexpr bool is_traced<Traced<T>> = true;
+
+/// Throws of a body that reads what is not there. `dims`: of the child; nullptr: there is none.
+[[noreturn]] inline void refuse_read(std::size_t child, std::size_t element, const TensorShape* dims) {
+  const std::string name = "child " + std::to_string(child);
+  if (dims == nullptr) throw Error("its body reads " + name + ", which is not there");
+  throw Error("its body reads element " + std::to_string(element) + " of " + name + ", which has dimensions " +
+              to_string(*dims));
+}
 
 /// A child's values at the current cell and, for dual numbers, its derivative along one parameter, or for traced ones
 /// where its adjoint is to be added to.

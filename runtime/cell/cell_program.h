@@ -54,11 +54,9 @@ class RecordedInput {
         children_(children) {}
 
   N operator()(std::size_t child, std::size_t element = 0) const {
-    if (!has(child)) throw Error("its body reads child " + std::to_string(child) + ", which is not there");
+    if (!has(child)) cell_detail::refuse_read(child, element, nullptr);
     const RecordedChild& from = children_[child];
-    if (element >= from.dims.size())
-      throw Error("its body reads element " + std::to_string(element) + " of child " + std::to_string(child) +
-                  ", which has dimensions " + to_string(from.dims));
+    if (element >= from.dims.size()) cell_detail::refuse_read(child, element, &from.dims);
     const auto part = [&](bool imaginary) {
       if (!from.elements.empty()) {
         if (element - from.first_element >= from.elements.size())

@@ -64,6 +64,24 @@ class MistakenOutside final : public CellNode<MistakenOutside> {
   }
 };
 
+/// The same for the host only, cell by cell.
+class MistakenOutsideOnHost final : public CellNode<MistakenOutsideOnHost> {
+ public:
+  using CellNode::CellNode;
+  static constexpr Numbers kNumbers = Numbers::same;
+  static NodeClass info() {
+    NodeClass found = MistakenOutside::info();
+    found.name = "MistakenOutsideOnHost";
+    return found;
+  }
+  TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
+  template <class N, class Out>
+  void cell(const CellInput<N>& in, Out* out) const {
+    out[0] = Out(
+        in(static_cast<std::size_t>(state().integer("child")), static_cast<std::size_t>(state().integer("element"))));
+  }
+};
+
 struct MistakenProductBody {
   static constexpr bool kRealOnly = false, kOfNothing = false, kLinear = false;
   template <class N>
@@ -92,6 +110,7 @@ void add_classes() {
   static const auto clashes = Registry::instance().add(
       {with_factory<MistakenUndeclared>(MistakenUndeclared::info()),
        with_factory<MistakenOnHost>(MistakenOnHost::info()), with_factory<MistakenOutside>(MistakenOutside::info()),
+       with_factory<MistakenOutsideOnHost>(MistakenOutsideOnHost::info()),
        with_factory<MistakenProduct>(MistakenProduct::info())},
       "test of mistaken bodies");
   ASSERT_TRUE(clashes.empty());
@@ -110,6 +129,7 @@ TEST(MistakenBodies, CoordinatesThatAreNotDeclaredAreNoNumbers) {
   }
 }
 
+/// On the host alone it had read any memory, or ended the program.
 TEST(MistakenBodies, ReadingWhatIsNotThereIsAFailure) {
   add_classes();
   const struct {
@@ -118,14 +138,15 @@ TEST(MistakenBodies, ReadingWhatIsNotThereIsAFailure) {
   } cases[] = {{0, 2, "its body reads element 2 of child 0, which has dimensions [2]"},
                {1, 0, "its body reads child 1, which is not there"},
                {2, 0, "its body reads child 2, which is not there"}};
-  for (const auto& c : cases) {
-    TestForest forest;
-    forest.constant("c", array({2}, {3, 4}));
-    forest.node("x", "MistakenOutside", {"c"}, {{"child", c.child}, {"element", c.element}});
-    const ResultPtr x = forest.evaluate("x");
-    ASSERT_EQ(x->failures.size(), 1u);
-    EXPECT_NE(x->failures[0].message.find(c.said), std::string::npos) << x->failures[0].message;
-  }
+  for (const char* name : {"MistakenOutside", "MistakenOutsideOnHost"})
+    for (const auto& c : cases) {
+      TestForest forest;
+      forest.constant("c", array({2}, {3, 4}));
+      forest.node("x", name, {"c"}, {{"child", c.child}, {"element", c.element}});
+      const ResultPtr x = forest.evaluate("x");
+      ASSERT_EQ(x->failures.size(), 1u);
+      EXPECT_NE(x->failures[0].message.find(c.said), std::string::npos) << name << ": " << x->failures[0].message;
+    }
 }
 
 /// It ended the program.
