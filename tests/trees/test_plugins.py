@@ -53,3 +53,24 @@ def test_classes_that_no_script_could_write_are_left_out(monkeypatch, bad, why):
     finally:
         del nodes._functions["AGoodOne"], nodes.AGoodOne
         nodes.__all__.remove("AGoodOne")
+
+
+def test_classes_that_are_registered_twice_are_not_those_that_exist(monkeypatch):
+    """It had been warned of one that exists already, which it did not."""
+    before = nodes._core.node_classes()
+    brought = {"name": "two", "path": "two.so", "about": "", "classes": ["AGoodOne"], "clashes": ["Add", "AGoodOne"]}
+    core = SimpleNamespace(
+        node_classes=lambda: [*before, described("AGoodOne")], load_plugin=lambda path: dict(brought)
+    )
+    monkeypatch.setattr(nodes, "_core", core)
+    monkeypatch.setattr(plugins, "_core", core)
+    try:
+        with pytest.warns(UserWarning) as said:
+            rt.load_plugin("two.so")
+        assert [str(one.message) for one in said] == [
+            "plugin 'two' registers AGoodOne more than once; the first one counts",
+            "plugin 'two': node classes Add exist already and were left out",
+        ]
+    finally:
+        del nodes._functions["AGoodOne"], nodes.AGoodOne
+        nodes.__all__.remove("AGoodOne")

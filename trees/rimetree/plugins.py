@@ -17,7 +17,7 @@ _CUDA = Path(__file__).parent / "librimetree_nodes_cuda.so"  # where it was buil
 @dataclass(frozen=True)
 class Plugin:
     """What a plugin brought: its `name`, `path`, what it says `about` itself, the `classes` it registered and the
-    names it could not register because another plugin had them (`clashes`)."""
+    names it could not register because another plugin had them, or itself (`clashes`)."""
 
     name: str
     path: str
@@ -40,10 +40,15 @@ def load_plugin(path: str | os.PathLike) -> Plugin:
         if name in problems:
             warnings.warn(f"plugin {plugin.name!r}: node class {name!r} was left out: {problems[name]}", stacklevel=3)
     plugin = replace(plugin, classes=[name for name in plugin.classes if name not in problems])
-    if plugin.clashes:
+    twice = [name for name in plugin.clashes if name in plugin.classes]
+    if twice:
         warnings.warn(
-            f"plugin {plugin.name!r}: node classes {', '.join(plugin.clashes)} exist already and were left out",
-            stacklevel=3,
+            f"plugin {plugin.name!r} registers {', '.join(twice)} more than once; the first one counts", stacklevel=3
+        )
+    taken = [name for name in plugin.clashes if name not in plugin.classes]
+    if taken:
+        warnings.warn(
+            f"plugin {plugin.name!r}: node classes {', '.join(taken)} exist already and were left out", stacklevel=3
         )
     return plugin
 

@@ -4,6 +4,7 @@
 #define BOOST_DLL_USE_STD_FS
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
+#include <map>
 #include <numeric>
 
 #include "runtime/core/classes/plugin_api.h"
@@ -23,6 +24,17 @@ void keep_loaded(const boost::dll::shared_library& library) {
   static auto* const all = new std::vector<boost::dll::shared_library>;  // never destroyed, as the registry
   const std::lock_guard lock(mutex);
   all->push_back(library);
+}
+
+/// What the system says of a library that cannot be loaded, of what Boost makes of it.
+std::string reason_of(const std::string& failure) {
+  static const std::string before = "dlerror system message: ";
+  const auto begin = failure.find(before), end = failure.rfind("): ");
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return failure;
+  std::string found = failure.substr(begin + before.size(), end - begin - before.size());
+  if (found.find("undefined symbol") != std::string::npos)
+    found += "; is it linked with RimeTree (rimetree_add_plugin in CMake), of this version?";
+  return found;
 }
 }  // namespace
 
@@ -50,7 +62,7 @@ const Registry::Plugin& Registry::load(const std::filesystem::path& path) {
     library->library.load(absolute, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
     keep_loaded(library->library);
   } catch (const std::exception& failure) {
-    throw PluginError("cannot load plugin " + path.string() + ": " + failure.what());
+    throw PluginError("cannot load plugin " + path.string() + ": " + reason_of(failure.what()));
   }
   if (!library->library.has("rimetree_plugin"))
     throw PluginError(path.string() + " is not a RimeTree plugin: it does not use RIMETREE_PLUGIN");
@@ -64,10 +76,10 @@ const Registry::Plugin& Registry::load(const std::filesystem::path& path) {
   library->plugin.path = absolute;
   const auto& classes = description.node_classes();
   library->plugin.clashes = add(classes, description.name);
-  for (const NodeClass& node_class : classes)
-    if (std::find(library->plugin.clashes.begin(), library->plugin.clashes.end(), node_class.name) ==
-        library->plugin.clashes.end())
-      library->plugin.classes.push_back(node_class.name);
+  std::map<std::string, std::ptrdiff_t> refused;
+  for (const std::string& name : library->plugin.clashes) ++refused[name];
+  for (const NodeClass& node_class : classes)  // of one that is there several times only the first may be registered
+    if (--refused[node_class.name] == -1) library->plugin.classes.push_back(node_class.name);
   const std::lock_guard lock(mutex_);
   libraries_.push_back(std::move(library));
   return libraries_.back()->plugin;

@@ -49,7 +49,7 @@ class Index:
         )
 
     def __repr__(self) -> str:
-        return f"<index {', '.join(self.texts[:3])}{', ..' if len(self) > 3 else ''}>"
+        return f"<index {', '.join(self.texts[:3]) or 'of nothing'}{', ..' if len(self) > 3 else ''}>"
 
 
 class Indexed:

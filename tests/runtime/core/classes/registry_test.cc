@@ -101,10 +101,18 @@ TEST(Plugin, NameClashesAreReportedAndNotFatal) {
   Registry registry;
   registry.load(test_plugin("good"));
   const auto& second = registry.load(test_plugin("clashing"));
-  EXPECT_EQ(second.clashes, std::vector<std::string>{"TestPluginSeven"});
+  EXPECT_EQ(second.clashes, (std::vector<std::string>{"TestPluginSeven", "TestPluginEight"}));
   EXPECT_EQ(second.classes, std::vector<std::string>{"TestPluginEight"});
   EXPECT_EQ(registry.get("TestPluginSeven").summary, "The number seven.");
   EXPECT_NE(registry.find("TestPluginEight"), nullptr);
+}
+
+/// What Boost adds ended in "Bad file descriptor".
+TEST(Plugin, WhatCannotBeLoadedIsSaidAsTheSystemSaysIt) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "no_library.so";
+  std::ofstream(path) << "no library";
+  Registry registry;
+  EXPECT_EQ(refused(registry, path), "cannot load plugin " + path.string() + ": " + path.string() + ": file too short");
 }
 
 TEST(Plugin, OfAnotherAbiVersionIsRefusedUntouched) {

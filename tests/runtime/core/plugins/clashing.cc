@@ -1,4 +1,4 @@
-// A plugin with a class whose name another one has already, and one of its own.
+// A plugin with a class whose name another one has already, and one of its own, which it registers twice.
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/node/node.h"
 
@@ -30,6 +30,9 @@ class TestPluginEight final : public Node {
 
 RIMETREE_REGISTER_NODE(TestPluginSeven);
 RIMETREE_REGISTER_NODE(TestPluginEight);
+namespace again {
+RIMETREE_REGISTER_NODE(TestPluginEight);
+}
 
 }  // namespace rimetree
 
