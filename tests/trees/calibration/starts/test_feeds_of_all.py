@@ -1,5 +1,6 @@
 """What all antennas have of one feed against the other, which crossed hands alone tell."""
 
+import numpy as np
 import pytest
 from planted_chains import SKY
 from planted_pulls import PATCHES, PATCHES_SLOT_S
@@ -64,3 +65,11 @@ def test_phases_beside_gains_of_a_polarised_sky(calibrated):
     """They had been left to the fit, which stayed half a turn off in a slot: three times the noise, "converged"."""
     terms = ["G: diag, 2slots", "P: phase, 1slot", "A: amplitude, 4chans"]
     assert_explained(calibrated(terms, HARDLY_POLARISED, 2, noise_jy=0.2), 0.2)
+
+
+def test_nothing_is_freed_where_crossed_hands_are_noise(solved):
+    """Phases of slots that are free explain more of noise than as many unknowns do: all was ambiguous then."""
+    terms = ["P: phase, 1slot", "F: full, 1chan", "L: leakage"]
+    data = {"slot_s": PATCHES_SLOT_S, "noise_jy": 0.05, "seed": 1, "width_hz": 5e6}
+    report, *_ = solved(terms, lambda antenna: np.eye(2), FAINT_PATCHES, **data)
+    assert_explained(report, 0.05)

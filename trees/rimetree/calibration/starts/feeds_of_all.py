@@ -31,6 +31,7 @@ from ..terms.terms import Term
 
 _MIXING = ("full", "leakage")
 _LAST = ("1", "11")  # elements of the second feed
+_NEAR_RAD = 0.5  # of what is found after a fit: it has been found by that
 
 
 class FeedsOfAll:
@@ -82,8 +83,9 @@ class FeedsOfAll:
         *,
         fitted: bool = False,
     ) -> Mapping[str, NDArray[np.float64]]:
-        """Values {Parm: [time, freq]} as they are `known`, with what all antennas have besides; without what mixes
-        feeds, where they are turned. `reference`: as of `SearchSums.read`; `released`, `fitted`: as of `told`."""
+        """Values {Parm: [time, freq]} as they are `known`, with what all antennas have besides, and without what
+        mixes feeds then; the same mapping, where nothing is found. `reference`: as of `SearchSums.read`; `released`,
+        `fitted`: as of `told`."""
         unknown = [
             term for term in self.told(released, fitted=fitted) if any(one.node in known for one in self._of(term))
         ]
@@ -96,6 +98,7 @@ class FeedsOfAll:
         rows = self._rows(sums, cells, known)
         mixed = {one.node for one in self._tree.parameters if self._mixes(one)}
         values = {name: value for name, value in known.items() if name not in mixed}
+        most_rad = 0.0
         steady = [] if self._polarised else [cells[term.name] for term in self._mixing]
         while unknown:
             term = unknown.pop(0)
@@ -106,7 +109,8 @@ class FeedsOfAll:
             own = rows.found(cells[term.name], shape, [*steady, *others], rate, absolute=absolute)
             rows = rows.without(cells[term.name], own, rate)
             values |= self._turned(term, own, values)
-        return values
+            most_rad = max(most_rad, np.abs(own).max() * (1.0 if rate is None else np.ptp(rate)))
+        return values if most_rad > (_NEAR_RAD if fitted else 0.0) else known
 
     def _of(self, term: Term) -> list[Parameter]:
         """Parms of the second feed of a term."""

@@ -80,7 +80,7 @@ def fit_chunk(one: ChunkSearch, run: Run, fits: MadeFits) -> BestFit:
             found = _other_turns(one, found, of_term, run)
     explained = enough(found)
     if not begun and found.solved is not None and (not explained or weights_are_too_small(found)):
-        found = _with_feeds(one, found, run)
+        found = _with_feeds(one, found, run, explained=explained)
     explained = found.begin.lowest is not False or explains(found)
     if not (names or begun or explained):
         found = _from_unit_matrices(found, run)
@@ -180,10 +180,11 @@ def _told(one: ChunkSearch) -> frozenset[str]:
     return frozenset(found)
 
 
-def _with_feeds(one: ChunkSearch, found: BestFit, run: Run) -> BestFit:
+def _with_feeds(one: ChunkSearch, found: BestFit, run: Run, *, explained: bool) -> BestFit:
     """The fit with what crossed hands tell of all antennas' feeds, if that ends much lower; and without what is held of
     the reference antenna though data may tell it, if that explains the data: else they hardly tell it, and fits do not
-    end."""
+    end. `explained`: whether weights say that the fit leaves no more than noise; of noise alone phases that are free
+    take much more than as many unknowns do, so that they are to be found in crossed hands then."""
     known = {name: tables_of(parm)["value"] for name, parm in found.solved.parms.items()}
     told = _told(one)
     near = replace(
@@ -191,7 +192,7 @@ def _with_feeds(one: ChunkSearch, found: BestFit, run: Run) -> BestFit:
     )
     turned = one.search.with_feeds(near, one.chunk, one.reference, one.options, fitted=True)
     begins = [turned] if turned.values is not near.values else []
-    if told:
+    if told and not explained:
         begins += [near, replace(near, values=found.begin.values)]
     for begin in begins:
         solved = run(begin, None)
