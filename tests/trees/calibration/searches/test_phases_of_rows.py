@@ -60,3 +60,11 @@ def test_noise_has_nothing(rate):
     real, imaginary = RNG.normal(size=(2, N_ROW, N_TIME, 16))
     found = Rows(real + 1j * imaginary).found(cells, (cells[0].max() + 1, 1), [], rate, absolute=False)
     assert not found.any()
+
+
+@pytest.mark.parametrize("rate", [None, 2 * np.pi * np.linspace(1.30e9, 1.36e9, 4)])
+@pytest.mark.parametrize("absolute", [False, True])
+def test_cells_without_data(rate, absolute):
+    """Of two in time, of which the second has no bins and the first none with data."""
+    found = Rows(np.zeros((N_ROW, N_TIME, 4), complex)).found(one_cell(4), (2, 1), [], rate, absolute=absolute)
+    assert found.shape == (2, 1) and not found.any()

@@ -35,7 +35,8 @@ class Rows:
         """
         labels = _labels(steady, self.seen.shape[1:])
         if rate is None:
-            return self._phases(cells[0][:, None] * shape[1] + cells[1], labels, absolute).reshape(shape)
+            own = cells[0][:, None] * shape[1] + cells[1]
+            return self._phases(own, shape[0] * shape[1], labels, absolute).reshape(shape)
         found = np.zeros(shape)
         for t, f in np.ndindex(*shape):
             at = np.ix_(cells[0] == t, cells[1] == f)
@@ -47,9 +48,9 @@ class Rows:
         phase = own[cells[0]][:, cells[1]] * (1.0 if rate is None else rate)
         return Rows(self.seen * np.exp(-1j * phase))
 
-    def _phases(self, cells: NDArray[np.intp], labels: NDArray[np.intp], absolute: bool) -> NDArray[np.float64]:
+    def _phases(self, cells: NDArray[np.intp], n_cell: int, labels: NDArray[np.intp], absolute: bool) -> NDArray:
         """[cell] of `cells`, `labels` [time, freq]."""
-        n_cell, n_label = cells.max() + 1, labels.max() + 1
+        n_label = labels.max() + 1
         if n_cell > _MOST_CELLS or len(self.seen) * n_cell * n_label > _MOST_NUMBERS:
             return np.zeros(n_cell)
         total = np.zeros((n_label, n_cell, len(self.seen)), complex)
@@ -63,6 +64,8 @@ class Rows:
     @staticmethod
     def _slope(seen, labels: NDArray[np.intp], rate: NDArray[np.float64], absolute: bool) -> float:
         """Of one cell: `seen` [row, time, freq], `labels` [time, freq]."""
+        if not seen.any():
+            return 0.0
         if absolute:
             return search(seen.sum(axis=(0, 1)), rate, any_phase=False)
         each = -(-len(rate) // _MOST_CHANNELS)  # that many neighbours are added

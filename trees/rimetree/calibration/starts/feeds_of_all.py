@@ -162,5 +162,5 @@ class FeedsOfAll:
 
 
 def _turns_feeds(term: Term) -> bool:
-    """Whether a term may turn one feed against the other."""
-    return term.elements != ("",) and term.kind.name not in ("amplitude", "leakage")
+    """Whether a term may turn one feed against the other, but for rates, which are searched for by themselves."""
+    return term.elements != ("",) and term.kind.name not in ("amplitude", "leakage", "rate")
