@@ -24,6 +24,7 @@ from ..searches.feed_differences import of_first_against_second
 from ..searches.interval_search import SEARCHED, IntervalSearch
 from ..searches.phases_of_rows import Rows
 from ..searches.search_sums import SearchSums
+from ..terms.conventions import as_fine
 from ..terms.grid import Chunk
 from ..terms.kinds import phase_per_unit
 from ..terms.term_trees import Parameter
@@ -87,7 +88,9 @@ class FeedsOfAll:
         mixes feeds then; the same mapping, where nothing is found. `reference`: as of `SearchSums.read`; `released`,
         `fitted`: as of `told`."""
         unknown = [
-            term for term in self.told(released, fitted=fitted) if any(one.node in known for one in self._of(term))
+            term
+            for term in self.told(released, fitted=fitted)
+            if any(one.node in known for one in self._of(term)) and not self._is_taken(term, intervals, chunk)
         ]
         sums = None
         if unknown:
@@ -111,6 +114,15 @@ class FeedsOfAll:
             values |= self._turned(term, own, values)
             most_rad = max(most_rad, np.abs(own).max() * (1.0 if rate is None else np.ptp(rate)))
         return values if most_rad > (_NEAR_RAD if fitted else 0.0) else known
+
+    def _is_taken(self, term: Term, intervals: IntervalSearch, chunk: Chunk) -> bool:
+        """Whether full matrices inside of a term can do all that it does, so that data do not tell which does it."""
+
+        def takes(one: Term) -> bool:
+            single = intervals.intervals_of(one, chunk)[1] >= intervals.plan.n_channel
+            return as_fine(one, term) and (single or term.kind.name not in SEARCHED)
+
+        return any(takes(one) for one in self._mixing if one.kind.name == "full")
 
     def _of(self, term: Term) -> list[Parameter]:
         """Parms of the second feed of a term."""
