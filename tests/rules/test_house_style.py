@@ -37,6 +37,17 @@ def test_there_is_something_to_check():
     assert len(CPP) > 100
 
 
+def test_nothing_lies_beside_the_house():
+    """Folders, and what builds and describes the project; the outcome of a trial had been committed once."""
+    folders = {"nodes", "runtime", "memory", "trees", "tests", "examples", "docs", "scripts", ".ci"}
+    files = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE"}
+    done = (
+        subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True) if shutil.which("git") else None
+    )
+    names = done.stdout.splitlines() if done is not None and done.returncode == 0 else []
+    assert {name.split("/")[0] for name in names} <= folders | files | {".clang-format", ".gitignore"}
+
+
 def test_files_stay_short():
     lengths = {relative(p): len(p.read_text(encoding="utf-8").splitlines()) for p in FILES}
     assert {name: lines for name, lines in lengths.items() if lines > MAXIMUM_LINES} == {}
