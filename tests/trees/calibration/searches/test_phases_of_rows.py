@@ -6,14 +6,14 @@ import pytest
 from rimetree.calibration.searches.phases_of_rows import Rows
 
 N_ROW, N_TIME = 30, 12
-RNG = np.random.default_rng(3)
 
 
 def rows(phase, noise=0.3, cells=None):
     """Rows of any phase, turned by a phase [time, freq]; rows have others where `cells` [time, freq] differ."""
     cells = np.zeros(phase.shape, int) if cells is None else cells
-    own = np.exp(2j * np.pi * RNG.random((N_ROW, cells.max() + 1)))[:, cells]
-    real, imaginary = RNG.normal(size=(2, N_ROW, *phase.shape)) * noise
+    rng = np.random.default_rng(3)
+    own = np.exp(2j * np.pi * rng.random((N_ROW, cells.max() + 1)))[:, cells]
+    real, imaginary = rng.normal(size=(2, N_ROW, *phase.shape)) * noise
     return Rows(own * np.exp(1j * phase) + real + 1j * imaginary)
 
 
@@ -41,14 +41,14 @@ def test_slopes_where_rows_differ_along_frequency():
 
 def test_phases_of_cells():
     """But for one of all cells."""
-    true = RNG.uniform(-np.pi, np.pi, N_TIME)
+    true = np.random.default_rng(5).uniform(-np.pi, np.pi, N_TIME)
     cells = np.arange(N_TIME), np.zeros(4, int)
     found = rows(true[:, None] * np.ones(4)).found(cells, (N_TIME, 1), [], None, absolute=False)[:, 0]
     assert np.abs(np.angle(np.exp(1j * (found - true)) * np.exp(1j * true[0]))).max() < 0.2
 
 
 def test_phases_of_which_none_is_open():
-    true = RNG.uniform(-np.pi, np.pi, N_TIME)
+    true = np.random.default_rng(5).uniform(-np.pi, np.pi, N_TIME)
     cells = np.arange(N_TIME), np.zeros(4, int)
     seen = Rows(np.exp(1j * true[None, :, None]) * np.ones((1, 1, 4)))
     assert seen.found(cells, (N_TIME, 1), [], None, absolute=True)[:, 0] == pytest.approx(true)
@@ -57,7 +57,7 @@ def test_phases_of_which_none_is_open():
 @pytest.mark.parametrize("rate", [None, 2 * np.pi * np.linspace(1.30e9, 1.36e9, 16)])
 def test_noise_has_nothing(rate):
     cells = (np.arange(N_TIME), np.zeros(16, int)) if rate is None else one_cell(16)
-    real, imaginary = RNG.normal(size=(2, N_ROW, N_TIME, 16))
+    real, imaginary = np.random.default_rng(5).normal(size=(2, N_ROW, N_TIME, 16))
     found = Rows(real + 1j * imaginary).found(cells, (cells[0].max() + 1, 1), [], rate, absolute=False)
     assert not found.any()
 

@@ -1,8 +1,8 @@
 """What all antennas have of one feed against the other, of terms of the whole sky, once all else is known.
 
-Crossed hands alone tell it. Of a polarised model they have its phase. Where a term mixes feeds (leakages), those inside
-are seen in crossed hands of any model: of a baseline, with any phase, which is the same within the intervals of that
-term. What stands outside of it turns them together.
+Crossed hands alone tell it: of a polarised model by their phase. Of any model leakages and full matrices make crossed
+hands, too: of a baseline they have any phase, but the same one within the intervals of the matrices. Terms that stand
+outside of these turn the crossed hands of all baselines alike.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class FeedsOfAll:
     def _rows(self, sums: Coherence, cells, known) -> Rows:
         """Crossed hands without what is known, of which those of all rows are turned alike; a row by itself has any
         phase."""
-        n, feeds = len(self._parts), (0, 1)
+        n = len(self._parts)
         product = sums.product[..., n:] if self._polarised else sums.product[..., :n]
         ones = np.ones((len(sums.antennas), *product.shape[1:3], 2), complex)
 
@@ -163,7 +163,7 @@ class FeedsOfAll:
         inner = [term for term in self._terms if term not in self._outer]
         outer = gains(self._outer, self._parts[0])
         found = []
-        for feed in feeds:  # of the crossed hands, what has come from this one
+        for feed in (0, 1):  # of the crossed hands, what has come from this one
             left = np.zeros(product.shape[:-1], complex)
             for k, part in enumerate(self._parts):
                 own = gains(inner, part)[..., [feed, feed]]
