@@ -2,7 +2,9 @@
 
 import operator
 import re
+from fractions import Fraction
 
+import astropy.units as u
 import numpy as np
 import pytest
 
@@ -185,6 +187,38 @@ def test_the_argument_or_a_number_itself():
     np.testing.assert_array_equal(forest.evaluate(ns.cells, CELLS), [[1e8, 1.1e8]])
 
 
+def test_numbers_of_all_types_and_powers_that_are_tensors():
+    numbers = [True, 3, np.int32(3), np.float32(3), np.longdouble(3), np.complex64(3j), Fraction(3, 4), 3 * u.km]
+    numbers += [np.array([[[1]], [[2]]]), np.array([[[1]], [[2j]]], np.complex64), np.ma.array([[[1]], [[2]]])]
+    for number in numbers:
+        plain = np.asarray(number.to_value(u.m) if isinstance(number, u.Quantity) else number).astype(complex)
+        ns = rt.NodeScope()
+        ns.x << 1.5
+        ns.product << rt.record(lambda cells, x, number=number: x * number, ns.x)
+        ns.number << rt.record(lambda cells, x, number=number: number, ns.x)
+        ns.both << rt.record(lambda cells, x, number=number: np.stack([x * number, number]), ns.x)
+        forest = rt.Forest(ns)
+        for name, expected in {"product": 1.5 * plain, "number": plain, "both": [1.5 * plain, plain]}.items():
+            value, expected = forest.evaluate(name), np.asarray(expected)
+            dims = expected.shape if plain.ndim == 0 else expected.shape[:-2]
+            np.testing.assert_array_equal(value, expected.reshape(*dims, 1, 1))
+    ns = rt.NodeScope()
+    ns.squares << rt.record(lambda cells, x: x ** np.array([[[2]], [[2]]]), ns.x << 1.5)
+    assert rt.Forest(ns).evaluate(ns.squares).shape == (2, 1, 1)
+
+
+def test_moduli_that_have_no_squares_and_other_spellings():
+    ns = rt.NodeScope()
+    ns.x << rt.Constant([3e200, 3e-200, 0.0])
+    ns.length << rt.record(lambda cells, x: np.hypot(x, 4 / 3 * x), ns.x)
+    ns.degrees << rt.record(lambda cells, x: np.angle(1j * x[0], deg=True), ns.x)
+    ns.sum << rt.record(lambda cells, x: np.sum(x, axis=np.int64(0)), ns.x)
+    forest = rt.Forest(ns)
+    np.testing.assert_allclose(forest.evaluate(ns.length).ravel(), [5e200, 5e-200, 0.0], rtol=1e-15)
+    assert forest.evaluate(ns.degrees).item() == 90.0
+    assert forest.evaluate(ns.sum).item() == 3e200
+
+
 MISTAKES = {
     "a decision or a number that depends on values": lambda cells, x: x if x > 0 else -x,
     "np.remainder": lambda cells, x: x % 2,
@@ -205,6 +239,10 @@ MISTAKES = {
     r"an array of shape \(3,\)": lambda cells, x: np.ones(3) * x,
     "the result has one axis": lambda cells, x: 2 * cells.freq_hz,
     "np.stack of values with one axis": lambda cells, x: np.stack([cells.freq_hz, 2 * cells.freq_hz]),
+    "an operand has masked elements": lambda cells, x: x * np.ma.array([[[1.0]], [[2.0]]], mask=[[[0]], [[1]]]),
+    r"np\.sum with these arguments .*'keepdims'": lambda cells, x: np.sum(x, axis=0, keepdims=True),
+    "making an array of values .* PyNode": lambda cells, x: np.stack([[x, x], [x, x]]),
+    "expected numbers for an operand": lambda cells, x: x + np.array(["a"]),
     "what the function returned, None": lambda cells, x: None,
     "ZeroDivisionError: division by zero": lambda cells, x: 1 / 0 * x,
     r"takes 1 positional argument.*called with the cells and the values of 1 node \(": lambda cells: 1.0,

@@ -17,8 +17,8 @@ from .state import as_array, is_numbers, short
 
 #: How the names of this package's files begin.
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-# Whose frames are passed over: this package's, and those of decorators that are contexts.
-_PASSED = (PACKAGE_FOLDER, contextlib.__file__)
+# Whose frames are no lines of a script: this package's, NumPy's, and those of decorators that are contexts.
+PASSED = (PACKAGE_FOLDER, os.path.dirname(np.__file__) + os.sep, contextlib.__file__)
 
 
 def script_line(depth: int = 1) -> str:
@@ -27,7 +27,7 @@ def script_line(depth: int = 1) -> str:
     Empty where nobody did: a command makes its trees itself. `depth`: how many frames are certainly of this package.
     """
     frame = sys._getframe(depth)
-    while frame is not None and frame.f_code.co_filename.startswith(_PASSED):
+    while frame is not None and frame.f_code.co_filename.startswith(PASSED):
         frame = frame.f_back
     if frame is None or frame.f_globals.get("__package__") == "click":
         return ""

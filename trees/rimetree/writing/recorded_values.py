@@ -6,16 +6,20 @@ some moment is a `Step`, which stays as it is; operands are Steps.
 
 from __future__ import annotations
 
+import inspect
 import math
+import operator
 from collections.abc import Callable
 from typing import NoReturn
 
 import numpy as np
 
 from .._core import Error
-from ..units import TREE_UNITS, in_unit, is_quantity
+from ..units import TREE_UNITS, UnfitError, in_unit, is_quantity
 from .definitions import NodeDef, by_position, script_line
-from .state import short
+from .state import as_array, short
+
+_ANY_NODE = NodeDef("Identity", (), (), {}, "")
 
 
 class NotRecordableError(Error, TypeError):
@@ -123,7 +127,12 @@ class Value:
     def __array_function__(self, function, types, arguments, keywords):
         if function not in _FUNCTIONS:
             _refuse(f"np.{function.__name__}")
-        return _FUNCTIONS[function](*arguments, **keywords)
+        recorded = _FUNCTIONS[function]
+        try:
+            inspect.signature(recorded).bind(*arguments, **keywords)
+        except TypeError as problem:
+            _refuse(f"np.{function.__name__} with these arguments ({problem})")
+        return recorded(*arguments, **keywords)
 
     @property
     def real(self) -> Value:
@@ -141,13 +150,17 @@ class Value:
 
     def sum(self, axis=None) -> Value:
         """Over a dimension of the tensor."""
-        if not isinstance(axis, int) or axis < 0:
+        try:
+            dimension = operator.index(axis)
+        except TypeError:
+            dimension = -1
+        if dimension < 0:
             _refuse(f"a sum over axis {axis} (axes from 0 count dimensions of the tensor)")
-        return _value("Sum", (self,), {"reduction_axes": [], "tensor_axis": axis})
+        return _value("Sum", (self,), {"reduction_axes": [], "tensor_axis": dimension})
 
     def __getitem__(self, index) -> Value:
         try:
-            state = NodeDef.__getitem__(self, index).state  # the rules of nodes
+            state = _ANY_NODE[index].state  # the rules of nodes
         except (TypeError, IndexError) as problem:
             _refuse(f"an index {short(index)} ({problem})")
 
@@ -234,11 +247,12 @@ def step_of(value, what: str) -> Step:
 
 def _number(value, what: str) -> np.ndarray:
     """Numbers without the axes of cells, along which they must not vary."""
-    if is_quantity(value):
-        value = in_unit(value, TREE_UNITS, what)[0]
-    array = np.asarray(value)
-    if array.dtype.kind not in "biufc":
-        _refuse(f"{what}, {short(value)},")
+    if value is None:
+        _refuse(f"{what}, None,")
+    try:
+        array = as_array(in_unit(value, TREE_UNITS, what)[0] if is_quantity(value) else value, what)
+    except UnfitError as problem:
+        raise NotRecordableError(str(problem)) from None
     if array.ndim == 0:
         return array
     if array.shape[-2:] not in ((1,), (1, 1)):
@@ -256,7 +270,7 @@ def _step(class_name: str, operands: tuple, state: dict | None = None) -> Step:
     """One node of Steps and numbers."""
     if class_name == "Multiply":
         state = {"elementwise": True}
-    elif class_name == "Pow" and not isinstance(operands[1], Step) and np.all(operands[1] == 2):
+    elif class_name == "Pow" and not isinstance(operands[1], Step) and np.array_equal(operands[1], 2):
         class_name, operands = "Sqr", operands[:1]
     return Step(class_name, operands, max(one.cell_rank for one in operands if isinstance(one, Step)), state)
 
@@ -299,16 +313,23 @@ _FORMULAS = {
     np.exp2: lambda x: 2.0**x,
     np.log2: lambda x: np.log(x) / math.log(2),
     np.log10: lambda x: np.log(x) / math.log(10),
-    np.hypot: lambda x, y: np.sqrt(x * x + y * y),
+    np.hypot: lambda x, y: abs(_value("ToComplex", (x, y))),  # squares would overflow
     np.deg2rad: lambda x: x * (math.pi / 180),
     np.radians: lambda x: x * (math.pi / 180),
     np.rad2deg: lambda x: x * (180 / math.pi),
     np.degrees: lambda x: x * (180 / math.pi),
 }
+
+
+def _angle(z, deg=False) -> Value:
+    angle = _value("Arg", (z,))
+    return np.degrees(angle) if deg else angle
+
+
 _FUNCTIONS = {
     np.real: lambda x: x.real,
     np.imag: lambda x: x.imag,
-    np.angle: lambda x: _value("Arg", (x,)),
-    np.sum: lambda x, axis=None: x.sum(axis),
+    np.angle: _angle,
+    np.sum: lambda a, axis=None: a.sum(axis),
     np.stack: _stack,
 }

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from .._core import Error
 from ..arguments import checked
-from .definitions import PACKAGE_FOLDER, NodeDef, by_position, script_line
+from .definitions import PASSED, NodeDef, by_position, script_line
 from .recorded_values import NotRecordableError, RecordedCells, Step, Value, step_of
 
 
@@ -85,11 +85,11 @@ class Recorded(NodeDef):
 
 
 def _place_in_script() -> str:
-    """ "file:line" of the innermost frame of the exception that is being handled which is not of this package."""
+    """ "file:line" of the innermost frame of the exception that is being handled which is the script's."""
     trace, place = sys.exc_info()[2], ""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(PACKAGE_FOLDER):
+        if not file.startswith(PASSED):
             place = f"{file}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place

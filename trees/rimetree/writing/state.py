@@ -8,6 +8,7 @@ from numbers import Complex, Number, Real
 
 import numpy as np
 
+from .._core import Error
 from ..units import UnfitError, in_unit, is_quantity, refuse_mask
 
 #: What a state field's type is called in documentation.
@@ -44,7 +45,7 @@ def as_array(value, what: str = "value") -> np.ndarray:
         raise UnfitError(f"{what} has a unit of an unknown kind: give an astropy Quantity or plain numbers")
     try:
         found = np.array(refuse_mask(value, what))
-    except UnfitError:
+    except Error:
         raise
     except Exception:  # rows of different lengths, quantities in a list, what an object's __array__ raises
         raise UnfitError(
