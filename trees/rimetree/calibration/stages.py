@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..arguments import checked
 from ..ms import OpenSet, inspect
+from ..some_names import some_names
 from .data.baseline_averaging import baseline_averaging, radius_of
 from .errors import CalibrationError
 from .model.held import Held, HeldTerm
@@ -111,7 +112,27 @@ def _stages(path: str | os.PathLike, terms: Sequence[Term], options: Calibration
         stages.append(Stage((term,), plans, before, after, apart))
     if not stages:
         raise CalibrationError("there is nothing to solve for: parallactic angles are known; add a term")
+    _warn_of_other_windows(stages)
     return stages
+
+
+def _warn_of_other_windows(stages: Sequence[Stage]) -> None:
+    """Warns of windows in which terms are held that were solved for in others only."""
+    where: dict[tuple[str, ...], list[str]] = {}
+    solved: dict[str, set[int]] = {}
+    for stage in stages:
+        for group in (plan.group for plan in stage.plans):
+            others = tuple(name for name, windows in solved.items() if not windows & set(group.data_desc_ids))
+            where.setdefault(others, []).append(f"field {group.field_id}, window {group.data_desc_ids[0]}")
+        own = {one for plan in stage.plans for one in plan.group.data_desc_ids}
+        solved |= {term.name: own for term in stage.terms}
+    for names, places in where.items():
+        if names:
+            warnings.warn(
+                f"{', '.join(names)} are solved for in other windows than {some_names(list(dict.fromkeys(places)))}, "
+                "which get those of the nearest window",
+                stacklevel=3,
+            )
 
 
 def _together(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions, summary: dict) -> Stage:

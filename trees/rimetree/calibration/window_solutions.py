@@ -14,7 +14,7 @@ from .plan.planning import CalibrationOptions
 from .report.reports import ChunkReport
 from .searches.smoothing import smoothed
 from .session import Session
-from .solutions.choosing import FIELDS, SEEN, fields_of, fields_text
+from .solutions.choosing import FIELDS, SEEN, fields_of, fields_text, window_ids
 from .solutions.faint_solutions import faint
 from .solutions.gains_of_noise import GainsOverErrors, feeds_without_signal
 from .solutions.one_reference import with_feeds_apart, with_one_reference
@@ -192,12 +192,12 @@ def joined_sets(
 
     Where one stage solved windows together and another did not, each window has the former's solutions too.
     """
-    windows = {_ids(one) for sets in stages for one in sets}
+    windows = {window_ids(one) for sets in stages for one in sets}
     finest = [ids for ids in windows if not any(set(other) < set(ids) for other in windows)]
     places = {term.name: place for place, term in enumerate(terms)}
     found = []
     for ids in sorted(finest):
-        own = [one for sets in stages for one in sets if set(ids) <= set(_ids(one))]
+        own = [one for sets in stages for one in sets if set(ids) <= set(window_ids(one))]
         every = [term for one in (*own, *(known or {}).values()) for term in one.terms]
         joined = sorted(every, key=lambda term: places[term.name])
         provenance = {key: value for one in own for key, value in one.provenance.items()}
@@ -214,10 +214,6 @@ def joined_sets(
             )
         )
     return found
-
-
-def _ids(solutions: Solutions) -> tuple[int, ...]:
-    return tuple(map(int, str(solutions.provenance["data_desc_ids"]).split()))
 
 
 def good_fractions(windows: Iterable[WindowSolutions]) -> dict[str, float]:

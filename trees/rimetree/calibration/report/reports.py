@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...ms import MsGroup
 from ..data.likeness import Likeness, most_alike
+from ..solutions.choosing import window_ids
 from ..solutions.solutions import Solutions
 from ..solutions.term_solutions import TermSolutions
 from ..terms.kinds import KINDS, observed_elements
@@ -178,8 +179,11 @@ class CalibrationReport:
     @property
     def useless(self) -> list[str]:
         """Names of terms all solutions of which are flagged, in all windows: nothing can be done with the others."""
-        names = dict.fromkeys(term.name for solutions in self.solutions for term in solutions.terms)
-        return [name for name in names if all(solutions[name].all_flagged for solutions in self.solutions)]
+        tables: dict[str, list[TermSolutions]] = {}
+        for solutions in self.solutions:
+            for table in solutions.terms:
+                tables.setdefault(table.name, []).append(table)
+        return [name for name, own in tables.items() if all(table.all_flagged for table in own)]
 
     @property
     def usable(self) -> bool:
@@ -215,14 +219,13 @@ class CalibrationReport:
         return most_alike([Likeness(*one) for one in chunk.alike] for chunk in self._last)
 
     def flagged_fraction(self, term: str) -> dict[str, float]:
-        """{antenna name: fraction of its solutions of a term that are flagged}, of all windows and of the feeds that
-        the data have, and of the directions that each field has."""
-        correlations = {name for group in self.groups for name in group.correlations}
+        """{antenna name: fraction of its solutions of a term that are flagged}, of all windows that have some, of the
+        feeds that the data of each have, and of the directions that each field has."""
         flags: dict[str, list[NDArray[np.bool_]]] = {}
-        for solutions in self.solutions:
-            table = solutions[term]
+        for solutions, table in ((one, table) for one in self.solutions for table in one.terms if table.name == term):
             given = KINDS[table.kind].given
-            seen = observed_elements(table.elements, correlations)
+            windows = [group for group in self.groups if set(window_ids(solutions)) & set(group.data_desc_ids)]
+            seen = observed_elements(table.elements, {name for group in windows for name in group.correlations})
             observed = [one and name not in given for one, name in zip(seen, table.elements, strict=True)]
             asked = self._asked(table)
             for a, antenna in enumerate(table.antennas):

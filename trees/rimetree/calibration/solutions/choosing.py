@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,13 +43,37 @@ def of_own_field(solutions: Solutions, group: MsGroup) -> Solutions:
 
 @checked
 def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
-    """The solution set for a group: that of its own window, if it was made from this set, else that with the nearest
-    frequencies. Raises `CalibrationError` where several of another program are as near: which one is meant is not said
-    then."""
+    """The solution set for a group: that of its own window, if it was made from this set, else that of the same feeds
+    with the nearest frequencies. Terms that it lacks, as they were solved on other windows only, are those of the
+    nearest that has them. Raises `CalibrationError` where several of another program are as near: which one is meant
+    is not said then."""
+    own = _nearest(sets, group)
+    made_from = own.provenance.get("measurement_set")
+    like = [one for one in sets if made_from and one.provenance.get("measurement_set") == made_from]
+    chain = _in_order([[term.name for term in one.terms] for one in like])
+    if all(own.has(name) for name in chain):
+        return own
+    having = {name: [one for one in like if one.has(name)] for name in chain}
+    found = (own if own.has(name) else _nearest([one.only([name]) for one in having[name]], group) for name in chain)
+    return replace(own, terms=tuple(one[name] for name, one in zip(chain, found, strict=True)))
+
+
+def _in_order(chains: Sequence[Sequence[str]]) -> list[str]:
+    """All names of some lists that are parts of one, in its order."""
+    found: list[str] = []
+    for chain in chains:
+        for place, name in reversed(list(enumerate(chain))):
+            if name not in found:
+                after = [found.index(other) for other in chain[place + 1 :]]
+                found.insert(min(after, default=len(found)), name)
+    return found
+
+
+def _nearest(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
     own = _of_window(sets, group, group.data_desc_ids[0])
     if own is not None:
         return own
-    distances = [_distance_hz(one, group) for one in sets]
+    distances = [(one.feed != group.feed, _distance_hz(one, group)) for one in sets]
     nearest = [one for one, distance in zip(sets, distances, strict=True) if distance == min(distances)]
     names = [one.name for one in nearest if one.name and "measurement_set" not in one.provenance]
     if len(nearest) > 1 and len(names) == len(nearest):
@@ -77,12 +102,17 @@ def solutions_of_windows(sets: Sequence[Solutions], group: MsGroup) -> list[Solu
     return list(dict.fromkeys(one for one in found if one is not None)) or [solutions_for(sets, group)]
 
 
+def window_ids(solutions: Solutions) -> tuple[int, ...]:
+    """The data descriptions that solutions were made on, as far as they say so: several, if solved together."""
+    made_from = solutions.provenance
+    ids = str(made_from.get("data_desc_ids") or f"{made_from.get('data_desc_id', -1):.0f}").split()
+    return tuple(int(one) for one in ids if one != "-1")
+
+
 def _of_window(sets: Sequence[Solutions], group: MsGroup, data_desc_id: int) -> Solutions | None:
     for solutions in sets:
-        made_from = solutions.provenance
-        # One set may be of several windows that were solved together.
-        windows = str(made_from.get("data_desc_ids") or f"{made_from.get('data_desc_id', -1):.0f}").split()
-        if made_from.get("measurement_set") == os.path.realpath(group.path) and str(data_desc_id) in windows:
+        same = solutions.provenance.get("measurement_set") == os.path.realpath(group.path)
+        if same and data_desc_id in window_ids(solutions):
             return solutions
     return None
 

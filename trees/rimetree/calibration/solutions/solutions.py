@@ -55,6 +55,10 @@ class Solutions:
                 return term
         raise CalibrationError(f"there are no solutions of {name!r}; there are {', '.join(t.name for t in self.terms)}")
 
+    def has(self, name: str) -> bool:
+        """Whether there are solutions of a term of this name."""
+        return any(term.name == name for term in self.terms)
+
     def only(self, names: Collection[str]) -> Solutions:
         """The terms of these names."""
         return replace(self, terms=tuple(term for term in self.terms if term.name in names))
@@ -150,7 +154,8 @@ class Solutions:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """[term, time], [term, freq]: numbers by which the matrices of terms follow from a cell."""
         keys = [term.cell_keys(time_s, frequency_hz, method) for term in self.terms]
-        return tuple(np.array([of[axis] for of in keys]).reshape(len(keys), -1) for axis in (0, 1))
+        cells = (time_s, frequency_hz)
+        return tuple(np.array([of[axis] for of in keys]).reshape(len(keys), len(cells[axis])) for axis in (0, 1))
 
     def knows(self, antenna: str, direction: str | None = None) -> bool:
         """Whether the terms that count without or with a direction have an antenna of this name."""

@@ -9,7 +9,7 @@ from ..errors import Failed
 
 def of_terms(files: Sequence, names: Sequence[str], option: str = "--terms") -> list:
     """Of solution sets of some files the terms of these names or patterns, as of an `option`; raises where one of them
-    fits no term, or none is left."""
+    fits no term, or none is left. Sets, and files, that have none of them are left out."""
     from rimetree.calibration.terms.terms import is_among
 
     there = list(dict.fromkeys(term.name for sets in files for one in sets for term in one.terms))
@@ -18,4 +18,5 @@ def of_terms(files: Sequence, names: Sequence[str], option: str = "--terms") -> 
     if lost or not chosen:
         what = f"there is no term {', '.join(lost)}" if lost else "no term is left"
         raise Failed(f"{option} {','.join(names)}: {what}; the solutions have {', '.join(there)}")
-    return [[one.only(chosen) for one in sets] for sets in files]
+    left = [[one.only(chosen) for one in sets if any(term.name in chosen for term in one.terms)] for sets in files]
+    return [sets for sets in left if sets]
