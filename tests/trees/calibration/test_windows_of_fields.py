@@ -7,8 +7,9 @@ import pytest
 
 import rimetree as rt
 from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.calibration import CalibrationError, CalibrationOptions, parse_terms
 from rimetree.cli.options.applied_terms import of_terms
+from rimetree.cli.runs.calibrating_text import log_windows
 
 CAL, TARGET = (0.93, -0.485), (0.95, -0.49)
 SKY = {k: rt.sky.SkyModel([rt.sky.Source("a", *at, (20.0, 0.0, 0.0, 0.0))]) for k, at in enumerate((CAL, TARGET))}
@@ -79,6 +80,40 @@ def test_feeds_that_a_window_does_not_have_are_not_counted_as_flagged(two_window
     groups = [group, dataclasses.replace(group, data_desc_ids=(1,), correlations=("YY",))]
     report = dataclasses.replace(report, solutions=[both, second], groups=groups)
     assert set(report.flagged_fraction("G").values()) == {0.0}
+
+
+def with_correlations(path, window, correlations):
+    """What `inspect` says of a set, but that a window has other correlations."""
+    summary = rt.ms.inspect(path)
+    summary["data_descriptions"][window]["correlations"] = list(correlations)
+    return summary
+
+
+@pytest.mark.parametrize("correlations", [("XX", "YY"), ("RR", "RL", "LR", "LL")])
+def test_windows_of_other_correlations_are_not_solved_together(two_windows, correlations):
+    """Those of other feeds had been solved one by one without a word, others were refused after hours."""
+    summary, terms = with_correlations(two_windows, 1, correlations), parse_terms(["K: delay, all windows", "G: diag"])
+    with pytest.raises(CalibrationError, match="field 0: windows 0 and 1 have different correlations") as error:
+        calibration.plan_groups(two_windows, terms, CalibrationOptions(), summary=summary)
+    assert " ".join(correlations) in str(error.value) and "--ddid" in str(error.value)
+    plans = calibration.plan_groups(two_windows, terms, CalibrationOptions(data_desc_id=1), summary=summary)
+    assert [plan.group.data_desc_ids for plan in plans] == [(1,), (1,)]
+
+
+def test_windows_that_could_be_solved_together_are_named(tmp_path, capsys):
+    """All windows of a field had been said to overlap where two do, and such as cannot be solved together."""
+    path = str(tmp_path / "a.ms")
+    bands = [rt.ms.Band.regular(centre_hz, 16e6, 4) for centre_hz in (1.300e9, 1.308e9, 1.400e9)]
+    rt.ms.create(path, "kat-7", phase_centre_rad=CAL, duration_s=20.0, integration_s=10.0, bands=bands)
+
+    def said(term, correlations):
+        terms, summary = parse_terms([term]), with_correlations(path, 1, correlations)
+        log_windows(calibration.plan_groups(path, terms, CalibrationOptions(), summary=summary), terms)
+        return capsys.readouterr().err
+
+    assert "windows (field 0: 0, 1) overlap in frequency" in said("G: diag", ["XX", "XY", "YX", "YY"])
+    assert said("G: diag", ["XX", "YY"]) == ""
+    assert "each spectral window (field 0: 0, 2) has" in said("K: delay", ["XX", "YY"])
 
 
 def test_terms_of_several_windows_are_in_the_order_of_the_equation(solutions, small_ms):

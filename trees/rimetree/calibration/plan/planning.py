@@ -171,7 +171,11 @@ def plan_groups(
     `summary`: what `ms.inspect` said, if it was asked already.
     """
     plans, single, opened = [], [], ms.OpenSet(path)
-    found = groups(path, summary=summary, **options.rows, by_window=not any(term.all_windows for term in terms))
+    together = any(term.all_windows for term in terms)
+    summary = summary or ms.inspect(path, scan_cells=False)
+    found = groups(path, summary=summary, **options.rows, by_window=not together)
+    if together:
+        _require_same_correlations(found, summary)
     for group in found:
         group.require_column(options.data.column)
         whole = {**_rows(group), "data_desc_ids": [], "channel_ranges": [], "frequency_ranges_hz": []}
@@ -307,6 +311,19 @@ def _channels(windows: Sequence[tuple], term: Term) -> Axis:
         return channels_of_windows(windows, term.frequency, together=term.all_windows)
     except CalibrationError as error:
         raise CalibrationError(f'term "{term}": {error}') from None
+
+
+def _require_same_correlations(found: Sequence[MsGroup], summary: dict) -> None:
+    """Refuses windows of a field that a term of all windows cannot hold for."""
+    first: dict[int, tuple[int, list[str]]] = {}
+    for field_id, window in ((group.field_id, window) for group in found for window in group.data_desc_ids):
+        names = summary["data_descriptions"][window]["correlations"]
+        other, others = first.setdefault(field_id, (window, names))
+        if names != others:
+            raise CalibrationError(
+                f"field {field_id}: windows {other} and {window} have different correlations ({' '.join(others)} and "
+                f'{" ".join(names)}), and a term of "all windows" wants the same in all; choose windows (--ddid)'
+            )
 
 
 def _require_same_windows(plans: Sequence[GroupPlan]) -> None:

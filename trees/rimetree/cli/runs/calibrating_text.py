@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import sys
 import threading
@@ -22,31 +21,36 @@ _MUCH = 1.5  # times as large as noise: neighbours differ by more than noise, if
 
 def log_windows(plans, terms) -> None:
     """Says so where windows of a field are solved one by one and together would tell more."""
-    by_field: dict[int, list] = {}
-    for plan in plans:
-        by_field.setdefault(plan.group.field_id, []).append(plan.group)
-    several = {field: groups for field, groups in by_field.items() if len(groups) > 1}
-    if not several:
-        return
+    alike: dict[tuple, list] = {}  # only windows of the same correlations can be solved together
+    for group in (plan.group for plan in plans):
+        alike.setdefault((group.field_id, group.correlations), []).append(group)
     delays = [term for term in terms if term.kind.name in ("delay", "rate", "tec")]
     term = (delays or terms)[0]
+    windows: dict[int, list[str]] = {}
+    for (field, _), groups in alike.items():
+        together = groups if delays else _overlapping(groups)
+        if len(together) > 1 and not term.all_windows:
+            windows.setdefault(field, []).append(", ".join(str(group.data_desc_ids[0]) for group in together))
+    if not windows:
+        return
     how = f'; with the option "all windows" ("{term}, all windows") there is one for all of them'
-    names = "; ".join(
-        f"field {field}: {', '.join(str(group.data_desc_ids[0]) for group in groups)}"
-        for field, groups in list(several.items())[:3]
-    )
+    names = "; ".join(f"field {field}: {' and '.join(own)}" for field, own in list(windows.items())[:3])
     if delays:
         log(f"note: each spectral window ({names}) has a solution of its own of {term.name}{how}")
-    elif any(_overlap(groups) for groups in several.values()):
+    else:
         log(
             f"note: spectral windows ({names}) overlap in frequency, as those of baseline-dependent averaging do, and "
             f"each has a solution of its own of {term.name}{how}"
         )
 
 
-def _overlap(groups) -> bool:
-    bands = sorted(group.frequency_hz for group in groups)
-    return any(above[0] < below[1] for below, above in itertools.pairwise(bands))
+def _overlapping(groups) -> list:
+    """Those that have frequencies within the band of another."""
+
+    def overlap(one, other) -> bool:
+        return max(one.frequency_hz[0], other.frequency_hz[0]) <= min(one.frequency_hz[1], other.frequency_hz[1])
+
+    return [one for one in groups if any(other is not one and overlap(one, other) for other in groups)]
 
 
 def log_columns(model, plans) -> None:
