@@ -91,6 +91,11 @@ class MsGroup:
         """What a time slot takes as it is read: so many columns of visibilities, their weights and flags."""
         return len(self.baselines) * self.n_channel * len(self.correlations) * (8 * n_column + 4 + 1)
 
+    @property
+    def windows_text(self) -> str:
+        """Which windows of which set, for messages."""
+        return f"window {', '.join(map(str, self.data_desc_ids))} of {self.path}"
+
     def require_column(self, name: str) -> None:
         """Raises `Error` where the set has no such column of visibilities; warns where it is not finished."""
         if name not in self.columns:

@@ -54,8 +54,8 @@ def check_correlations(terms: Sequence[Term], group: MsGroup, held: Held) -> Non
         name = _NAMES.get(term.kind.name, f"a {term.kind.name}")
         if one_feed and term.kind.name in (*OF_TWO_FEEDS, "full"):
             raise CalibrationError(
-                f'term "{term}": {group.path} has {" ".join(group.correlations)} alone, and one feed tells nothing of '
-                f"{name}: {_advice(term)}"
+                f'term "{term}": {group.windows_text} has {" ".join(group.correlations)} alone, and one feed tells '
+                f"nothing of {name}: {_advice(term)}"
             )
         both = term.elements == ("",) or not has_crossed_hands(group)
         if term.turns and both and _is_shared(term, group):
@@ -69,8 +69,8 @@ def check_correlations(terms: Sequence[Term], group: MsGroup, held: Held) -> Non
             # It goes as the square of the wavelength, and no kind of phase does.
             instead = "a phase in each channel (phase, 1chan)" if term.kind.name == "faraday" else "phase"
             raise CalibrationError(
-                f'term "{term}": {name} turns linear feeds, but those of {group.path} are circular, where it is a '
-                f"phase between the feeds: solve for {instead}"
+                f'term "{term}": {name} turns linear feeds, but those of {group.windows_text} are circular, where it '
+                f"is a phase between the feeds: solve for {instead}"
             )
 
 
@@ -86,7 +86,7 @@ def _advice(term: Term) -> str:
 
 def _needs(group: MsGroup) -> str:
     crossed = "XY and YX" if group.feed == "linear" else "RL and LR"
-    return f"needs {crossed}; {group.path} has {' '.join(group.correlations)}"
+    return f"needs {crossed}; {group.windows_text} has {' '.join(group.correlations)}"
 
 
 def is_told(term: Term, terms: Sequence[Term], sky: Polarisation, group: MsGroup, held: Held) -> bool:
@@ -144,7 +144,7 @@ def check_told(terms: Sequence[Term], solves: Sequence[tuple[MsGroup, Mapping[st
             )
         elif not has_parallel_hands(group):
             raise NothingUsableError(
-                f'term "{term}": not determined by this sky: {lacks}, and {group.path} has '
+                f'term "{term}": not determined by this sky: {lacks}, and {group.windows_text} has '
                 f"{' '.join(group.correlations)} alone; solve for it on a polarised source"
             )
         elif not has_crossed_hands(group):

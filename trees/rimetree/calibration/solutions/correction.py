@@ -62,8 +62,8 @@ def require_four_hands(group: MsGroup) -> None:
     """Raises `CalibrationError` where matrices that mix the feeds cannot be taken out of the data of a group."""
     if len(group.correlations) != 4:
         raise CalibrationError(
-            f"{group.path} has correlations {' '.join(group.correlations)}; matrices that mix the feeds can only be "
-            "taken out of all four"
+            f"{group.windows_text} has correlations {' '.join(group.correlations)}; matrices that mix the feeds can "
+            "only be taken out of all four"
         )
 
 
