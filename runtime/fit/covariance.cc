@@ -292,10 +292,10 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
   result.sigma.assign(equations.n, std::numeric_limits<double>::quiet_NaN());
   result.at_most.assign(equations.n, std::numeric_limits<double>::quiet_NaN());
   result.determined.assign(equations.n, 0.0);
-  result.combination_determined.assign(request.combinations.size(), false);
   result.of_pairs.assign(request.pairs.size(), 0.0);
   const Eigen::VectorXd scale = scale_of_others(equations, held);
   const auto moving = static_cast<std::size_t>((scale.array() > 0).count());
+  result.combination_determined.assign(request.combinations.size(), moving == 0);  // nothing moves: no null space
   if (moving == 0) return result;
   Wanted wanted;
   wanted.columns = columns_of(request.conditions, scale);

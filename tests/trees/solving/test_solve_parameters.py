@@ -173,6 +173,18 @@ def test_bounds_hold_and_are_reported():
     assert float(report.parms["offset"].value) == pytest.approx(1, abs=1e-9) and report.parms["offset"].flag == 0
 
 
+@pytest.mark.parametrize("method", ["auto", "generic"])
+def test_unknowns_that_all_end_at_bounds_are_known(method):
+    ns = rt.NodeScope()
+    ns.gain << rt.Parm(0.0, solvable=True, minimum=-0.3, maximum=0.4)
+    ns.sky << rt.Constant([[1.0], [2.0 - 1.0j]], cells_rank=2)
+    ns.solver << rt.Solver(rt.Condeq(2.0 * ns.sky, ns.gain * ns.sky), method=method)
+    report = rt.Forest(ns).solve(ns.solver, rt.Cells([0.0, 1.0], [1e9]))
+    assert report.converged and ("Jones term" in report.method) == (method == "auto")
+    assert float(report.parms["gain"].value) == 0.4
+    assert report.parms["gain"].flag == rt.SolutionFlag.AT_BOUND
+
+
 def test_a_prior_weighs_like_a_datum():
     """One datum y = 3 +- 2 and the prior 1 +- 1: mean (3/4 + 1)/(1/4 + 1), variance 1/(1/4 + 1)."""
     ns = rt.NodeScope()
