@@ -142,7 +142,7 @@ def parts_with_solutions(sky: SkyModel | ModelColumns, solutions: Solutions, gro
         per = {"source"}
         if isinstance(sky, SkyModel) and all(source.patch for source in sky):
             per = {"patch"} if set(sky.patches) <= known else per
-    model = as_model(sky)
+    model = as_model(sky).seen_by(group)
     if isinstance(model, ModelColumns):
         model.check(group)
     parts = model.parts(per)

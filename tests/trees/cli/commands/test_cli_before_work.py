@@ -254,9 +254,7 @@ def test_what_two_hands_cannot_be_corrected_for_is_refused_before_solving(comman
     )
     what = ["calibrate", tmp_path / "two.ms", "--sky", sky_file, "--term", "F: full", "--out", tmp_path / "s.h5"]
     done = command(*what, "--apply", code=1)
-    said = (
-        f"window 0 of {tmp_path / 'two.ms'} has correlations XX YY; matrices that mix the feeds can only be"
-    )
+    said = f"window 0 of {tmp_path / 'two.ms'} has correlations XX YY; matrices that mix the feeds can only be"
     assert said in done.stderr
     assert not list(tmp_path.glob("s.h5*"))
 

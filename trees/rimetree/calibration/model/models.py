@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,14 @@ class PredictedSky:
     """The visibilities of a sky model."""
 
     sky: SkyModel
+
+    def seen_by(self, group: MsGroup) -> PredictedSky:
+        """The model of the data of a group: those of Stokes I alone are two parallel hands that are alike, in which
+        nothing is polarised."""
+        if group.correlations != ("I",) or not any(any(source.stokes_jy[1:]) for source in self.sky):
+            return self
+        sources = tuple(replace(one, stokes_jy=(one.stokes_jy[0], 0.0, 0.0, 0.0)) for one in self.sky)
+        return PredictedSky(replace(self.sky, sources=sources))
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -119,6 +127,10 @@ class ModelColumns:
     def select(self, keep) -> ModelColumns:
         """The model of the directions for which keep(name) is true."""
         return ModelColumns({name: column for name, column in self.columns.items() if keep(name)})
+
+    def seen_by(self, group: MsGroup) -> ModelColumns:
+        """As they are: columns of Stokes I alone have no polarisation."""
+        return self
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -267,7 +279,7 @@ class Models:
                 f"there is no model of field {group.field_id} ({group.field_name}); there are some of the fields "
                 f"{', '.join(map(str, self._own))}"
             )
-        return found
+        return found.seen_by(group)
 
     def knows(self, group: MsGroup) -> bool:
         """Whether a field has one."""
