@@ -60,14 +60,14 @@ def PyNode(  # noqa: N802
     if evaluate is None:
         raise TypeError("PyNode needs evaluate=, a function (cells, *children) -> array")
     number = register(evaluate, pull_back)
-    if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int | np.integer) or version < 0):
         raise TypeError(f"PyNode: version must be a number from 0 on, not {version!r}")
     definition = _functions["PyNode"](
         *children,
         object=int(number),
         dims=dims,
         depends_on=depends_on,
-        mixes=list(mixes),
+        mixes=[mixes] if isinstance(mixes, str) else list(mixes),
         version=-1 if version is None else version,
     )
     definition.state["object"] = number  # with the functions, which the definition keeps

@@ -139,7 +139,7 @@ def test_changes_of_an_object_are_seen_by_the_next_call():
 def test_a_version_is_a_promise():
     scale = Scale(2.0)
     ns = rt.NodeScope()
-    ns.y << rt.PyNode(rt.Constant(3.0), evaluate=scale, version=1)
+    ns.y << rt.PyNode(rt.Constant(3.0), evaluate=scale, version=np.int64(1), mixes="time")
     ns.above << ns.y + 1.0
     forest = rt.Forest(ns)
     assert forest.evaluate(ns.above).item() == 7.0
