@@ -1,5 +1,6 @@
-"""Plugins whose classes no script could write."""
+"""Plugins whose classes no script could write, and files that are none."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -74,3 +75,13 @@ def test_classes_that_are_registered_twice_are_not_those_that_exist(monkeypatch)
     finally:
         del nodes._functions["AGoodOne"], nodes.AGoodOne
         nodes.__all__.remove("AGoodOne")
+
+
+@pytest.mark.parametrize("kept", [0.1, 0.5])
+def test_a_file_that_is_cut_short_is_refused(tmp_path, kept):
+    """As a copy that ran out of space leaves it. A bus error had ended the program."""
+    whole = Path(plugins.own_plugin.path).read_bytes()
+    cut = tmp_path / "cut.so"
+    cut.write_bytes(whole[: int(kept * len(whole))])
+    with pytest.raises(rt.Error, match=r"cannot load plugin .*cut\.so: the file is cut short"):
+        rt.load_plugin(cut)

@@ -2,8 +2,12 @@
 
 // Boost.DLL with the standard library's paths: nothing of Boost has to be linked.
 #define BOOST_DLL_USE_STD_FS
+#include <elf.h>
+
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <numeric>
 
@@ -36,6 +40,23 @@ std::string reason_of(const std::string& failure) {
     found += "; is it linked with RimeTree (rimetree_add_plugin in CMake), of this version?";
   return found;
 }
+
+/// Whether a library ends before what its header says that it holds. The system would load it all the same, and a
+/// signal end the program.
+bool is_cut_short(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  Elf64_Ehdr header;
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return false;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return false;
+  const std::uintmax_t size = std::filesystem::file_size(path);
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * header.e_phentsize));
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return true;
+    if (segment.p_offset + segment.p_filesz > size) return true;
+  }
+  return false;
+}
 }  // namespace
 
 Registry::Registry() = default;
@@ -57,6 +78,7 @@ const Registry::Plugin& Registry::load(const std::filesystem::path& path) {
     for (const auto& library : libraries_)
       if (library->plugin.path == absolute) return library->plugin;
   }
+  if (is_cut_short(absolute)) throw PluginError("cannot load plugin " + path.string() + ": the file is cut short");
   auto library = std::make_unique<Library>();
   try {
     library->library.load(absolute, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
