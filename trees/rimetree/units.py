@@ -12,7 +12,7 @@ import numpy as np
 from ._core import Error
 
 #: What a quantity is converted to where no unit is declared: the first that it can be expressed in.
-TREE_UNITS = ("", "s", "Hz", "m", "rad", "Jy", "m/s", "rad/s", "rad/m2", "1/m", "1/Jy2")
+TREE_UNITS = ("", "s", "Hz", "m", "rad", "Jy", "m/s", "rad/s", "rad/m2", "1/m", "1/Jy2", "1/s2", "1/m2", "1/rad2")
 
 #: Frequencies of radio waves below this do not reach the ground: numbers below are likely meant in another unit.
 LOWEST_RADIO_HZ = 1e6

@@ -106,10 +106,16 @@ void Forest::dims_of_children(int index, std::vector<const TensorShape*>& dims) 
 
 void Forest::set_state(int index, const std::map<std::string, StateValue>& fields) {
   const Node& old = *nodes_[index];
-  auto node = make_node(old.node_class(), old.state().with(fields), index, index);
+  std::shared_ptr<Node> node;
   std::vector<const TensorShape*> dims;
-  dims_of_children(index, dims);
-  const TensorShape result = node->result_dims(dims);
+  TensorShape result;
+  try {
+    node = make_node(old.node_class(), old.state().with(fields), index, index);
+    dims_of_children(index, dims);
+    result = node->result_dims(dims);
+  } catch (const std::exception& problem) {
+    throw StateError("node \"" + old.name() + "\": " + problem.what());
+  }
   if (!(result == old.dims()))
     throw StateError("node \"" + old.name() + "\": the new state gives dimensions " + to_string(result) +
                      ", but the forest was built with " + to_string(old.dims()));

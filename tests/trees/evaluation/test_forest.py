@@ -95,6 +95,8 @@ def test_states_can_be_read_and_changed():
     assert forest.timing().classes["Exp"]["reused"] == 1
     with pytest.raises(rt.Error, match="unknown state field"):
         forest.set_state(ns.a, colour="red")
+    with pytest.raises(rt.Error, match=f'node "{ns.a.name}": .*"value" must be a number'):
+        forest.set_state(ns.a, value=np.zeros((3, 1, 1, 1)))
 
 
 def test_derivatives_are_exact():
