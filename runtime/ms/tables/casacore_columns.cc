@@ -15,11 +15,8 @@ namespace {
 
 constexpr std::size_t kBlockElements = std::size_t{1} << 22;  // zeros written per call: 32 MiB
 
-casacore::IPosition tile_shape(const CellShape& cell) {
-  const std::size_t correlations = std::max<std::size_t>(1, cell.n_correlation);
-  const std::size_t channels = std::clamp<std::size_t>(cell.n_channel, 1, kTileElements / correlations);
-  return casacore::IPosition(3, correlations, channels,
-                             std::max<std::size_t>(1, kTileElements / correlations / channels));
+casacore::IPosition cell_of(const CellShape& shape) {
+  return casacore::IPosition(2, shape.n_correlation, shape.n_channel);
 }
 
 casacore::Array<casacore::Complex> zeros(const CellShape& cell, std::size_t rows) {
@@ -41,26 +38,25 @@ void fill_fixed(casacore::ArrayColumn<casacore::Complex>& column, const CellShap
 void fill_variable(casacore::ArrayColumn<casacore::Complex>& column, const std::vector<CellShape>& shapes,
                    const std::vector<int>& shape_of_row, bool only_undefined) {
   std::vector<casacore::Array<casacore::Complex>> cells;
-  for (const CellShape& shape : shapes) {
-    cells.emplace_back(casacore::IPosition(2, shape.n_correlation, shape.n_channel), casacore::Complex(0));
-  }
+  for (const CellShape& shape : shapes) cells.emplace_back(cell_of(shape), casacore::Complex(0));
   for (std::size_t row = 0; row < shape_of_row.size(); ++row) {
     if (only_undefined && column.isDefined(row)) continue;
-    column.put(row, cells[shape_of_row[row]]);
+    const casacore::Array<casacore::Complex>& cell = cells[shape_of_row[row]];
+    column.setShape(row, cell.shape(), tile_shape(cell.shape()));
+    column.put(row, cell);
   }
 }
 
 void declare_column(casacore::Table& table, const std::string& name, const std::string& comment,
                     const std::vector<CellShape>& shapes) {
-  const CellShape first = shapes.empty() ? CellShape{1, 1} : shapes.front();
+  const casacore::IPosition cell = cell_of(shapes.empty() ? CellShape{1, 1} : shapes.front());
   if (shapes.size() == 1) {
-    const casacore::IPosition cell(2, first.n_correlation, first.n_channel);
     const auto fixed = casacore::ColumnDesc::FixedShape;
     const casacore::ArrayColumnDesc<casacore::Complex> description(name, comment, cell, fixed);
-    table.addColumn(description, casacore::TiledColumnStMan(name + "Tiled", tile_shape(first)));
+    table.addColumn(description, casacore::TiledColumnStMan(name + "Tiled", tile_shape(cell)));
   } else {
     const casacore::ArrayColumnDesc<casacore::Complex> description(name, comment, 2);
-    table.addColumn(description, casacore::TiledShapeStMan(name + "Tiled", tile_shape(first)));
+    table.addColumn(description, casacore::TiledShapeStMan(name + "Tiled", tile_shape(cell)));
   }
 }
 

@@ -16,12 +16,10 @@ namespace {
 
 constexpr std::size_t kFlagTileElements = std::size_t{1} << 20;  // 128 KiB: flags are bits on the disk
 
-casacore::IPosition tile_shape(const casacore::Table& from, const std::string& column) {
+casacore::IPosition first_tile(const casacore::Table& from, const std::string& column) {
   const casacore::ArrayColumn<casacore::Bool> cells(from, column);
-  casacore::IPosition cell(2, 1, 1);
-  if (from.nrow() > 0 && cells.isDefined(0)) cell = cells.shape(0);
-  const std::size_t size = std::max<std::size_t>(1, cell.product());
-  return cell.concatenate(casacore::IPosition(1, std::max<std::size_t>(1, kFlagTileElements / size)));
+  const bool any = from.nrow() > 0 && cells.isDefined(0);
+  return tile_shape(any ? cells.shape(0) : casacore::IPosition(2, 1, 1), kFlagTileElements);
 }
 
 /// Cells of one shape that follow each other go together.
@@ -32,11 +30,11 @@ void copy_cells(const casacore::ArrayColumn<casacore::Bool>& from, casacore::Arr
   for (casacore::rownr_t row = 0, end = 0; row < from.nrow(); row = end) {
     end = row + 1;
     if (!from.isDefined(row)) continue;
-    const casacore::IPosition cell = from.shape(row);
+    const casacore::IPosition cell = from.shape(row), tile = tile_shape(cell, kFlagTileElements);
     const casacore::rownr_t most = kFlagTileElements * 4 / std::max<casacore::rownr_t>(1, cell.product());
     while (end < from.nrow() && end - row < most && same(row, end)) ++end;
     const casacore::Slicer rows(casacore::IPosition(1, row), casacore::IPosition(1, end - row));
-    for (casacore::rownr_t next = row; next < end; ++next) to.setShape(next, cell);
+    for (casacore::rownr_t next = row; next < end; ++next) to.setShape(next, cell, tile);
     to.putColumnRange(rows, from.getColumnRange(rows));
   }
 }
@@ -63,7 +61,7 @@ void CasacoreTable::copy_bool_columns(const std::vector<std::string>& columns, c
       if (from.tableDesc().columnDesc(name).isScalar()) {
         setup.bindColumn(name, casacore::StandardStMan(name));
       } else {
-        setup.bindColumn(name, casacore::TiledShapeStMan(name, tile_shape(from, name)));
+        setup.bindColumn(name, casacore::TiledShapeStMan(name, first_tile(from, name)));
       }
     }
     auto to = std::make_unique<casacore::Table>(setup, from.nrow());

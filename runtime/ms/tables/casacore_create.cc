@@ -73,9 +73,7 @@ void bind(casacore::SetupNewTable& setup, const MsDescription& description) {
   for (const char* name : {"WEIGHT", "SIGMA"}) {
     setup.bindColumn(name, casacore::TiledColumnStMan(std::string(name) + "Tiled", IPosition(2, correlations, 8192)));
   }
-  const std::size_t most = description.spectral_windows.front().n_channel();
-  const std::size_t channels = std::clamp<std::size_t>(most, 1, kTileElements / correlations);
-  const IPosition tile(3, correlations, channels, std::max<std::size_t>(1, kTileElements / correlations / channels));
+  const IPosition tile = tile_shape(IPosition(2, correlations, description.spectral_windows.front().n_channel()));
   for (const std::string& name : cell_columns(description)) {
     if (one_shape(description)) {
       setup.bindColumn(name, casacore::TiledColumnStMan(name + "Tiled", tile));
@@ -100,7 +98,10 @@ void put_cells(MS& set, const std::string& name, const RefRows& rows, const IPos
     return;
   }
   const casacore::Array<Value> values(cell, value);
-  for (casacore::rownr_t row = rows.firstRow(); row < rows.firstRow() + rows.nrows(); ++row) column.put(row, values);
+  for (casacore::rownr_t row = rows.firstRow(); row < rows.firstRow() + rows.nrows(); ++row) {
+    column.setShape(row, cell, tile_shape(cell));
+    column.put(row, values);
+  }
 }
 
 /// The antennas and UVW of one time.

@@ -2,8 +2,10 @@
 // (3.5 and older) need C++17.
 #pragma once
 
+#include <casacore/casa/Arrays/IPosition.h>
 #include <casacore/tables/Tables/Table.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -16,6 +18,14 @@ namespace rimetree::ms {
 
 /// Of a tile of visibilities on disk: 1 MiB of single-precision complex numbers.
 inline constexpr std::size_t kTileElements = std::size_t{1} << 17;
+
+/// Of a tile of cells [correlation, channel]: whole cells if they fit, and as many rows as `elements` leave. Where
+/// cells differ each shape needs its own: in tiles of another's a row may be spread over thousands.
+inline casacore::IPosition tile_shape(const casacore::IPosition& cell, std::size_t elements = kTileElements) {
+  const std::size_t correlations = std::max<std::size_t>(1, cell[0]);
+  const std::size_t channels = std::clamp<std::size_t>(cell[1], 1, std::max<std::size_t>(1, elements / correlations));
+  return casacore::IPosition(3, correlations, channels, std::max<std::size_t>(1, elements / correlations / channels));
+}
 
 /// What a table has gone through.
 struct WriteState {

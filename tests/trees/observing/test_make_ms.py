@@ -134,10 +134,27 @@ def test_bands_correlations_autocorrelations_and_weights(tmp_path):
     assert [antenna["name"] for antenna in summary["antennas"]] == list(rt.telescopes.get("kat-7").antenna_names)
 
 
+def disk_bytes(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*"))
+
+
 def test_the_size_said_is_that_on_the_disk(tmp_path):
     made = make(tmp_path, telescope="vla-d", phase_centre_rad=(1.0, 0.5), integration_s=180.0)
-    size = sum(file.stat().st_size for file in (tmp_path / "a.ms").rglob("*"))
-    assert made.bytes == pytest.approx(size, rel=0.2)  # tables are padded
+    assert made.bytes == pytest.approx(disk_bytes(tmp_path / "a.ms"), rel=0.2)  # tables are padded
+
+
+def test_a_narrow_first_window_takes_no_room_for_others(tmp_path):
+    """All had been in its tiles, thousands of rows of one channel: 1 GiB a column, of which each row needed all."""
+    path, bands = tmp_path / "a.ms", [rt.ms.Band.regular(1e9, 1e6, 1), rt.ms.Band.regular(1.5e9, 64e6, 1024)]
+    made = make(tmp_path, bands=bands, weight_spectrum=True)
+    assert made.bytes == pytest.approx(disk_bytes(path), abs=20e6)
+    ns = rt.NodeScope()
+    rt.psv_tree(ns, rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (1.0, 0, 0, 0))]), CENTRE, rt.ms.baselines(path))
+    rt.Forest(ns).run(path)
+    rt.ms.save_flags(path, "a")
+    assert disk_bytes(path) + disk_bytes(tmp_path / "a.ms.flagversions") < 60e6
+    (tile,) = rt.ms.tiles(path, ["MODEL_DATA"], data_desc_id=1, time_slots=100)
+    np.testing.assert_allclose(tile["columns"]["MODEL_DATA"][..., 0], 1.0, rtol=1e-6)
 
 
 def test_feed_of_the_telescope_decides_the_correlations(tmp_path):

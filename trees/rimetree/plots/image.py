@@ -162,7 +162,10 @@ def dirty_image(
 def _one_group(path: str | os.PathLike, column: str, found: Sequence[MsGroup]) -> MsGroup:
     found[0].require_column(column)
     if len(found) > 1:
-        choices = "; ".join(f"field {g.field_id} ({g.field_name}), data description {g.data_desc_ids}" for g in found)
+        choices = "; ".join(
+            f"field {g.field_id} ({g.field_name}), data description {','.join(map(str, g.data_desc_ids))} ({g.feed})"
+            for g in found
+        )
         raise Error(f"{path} has several fields or kinds of feeds, choose one (--field, --ddid): {choices}")
     return found[0]
 

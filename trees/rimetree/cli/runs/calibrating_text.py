@@ -56,7 +56,8 @@ def _overlapping(groups) -> list:
 def log_columns(model, plans) -> None:
     for group in (plan.group for plan in plans):
         means = [f"{name} {flux:.6g}" for name, flux in model.fluxes_jy("patch", group).items()]
-        log(f"field {group.field_id}: mean magnitude of the parallel hands of the model: {', '.join(means)}")
+        where = f"field {group.field_id}, window {joined(group.data_desc_ids)}"
+        log(f"{where}: mean magnitude of the parallel hands of the model: {', '.join(means)}")
 
 
 class Progress:
