@@ -30,7 +30,7 @@ from .evaluation.result import Result, failure_text, result_from_runtime
 from .evaluation.solving import SolveReport, report_from_runtime, solved_anew
 from .evaluation.timing import TimingReport
 from .evaluation.verification import Verification, tolerance_of
-from .ms.centres import centres_warnings
+from .ms.mismatches import mismatches
 from .ms.objective import MsObjective
 from .ms.reading import OpenSet, Tiles, source_of
 from .ms.run import RunReport, run_options
@@ -228,7 +228,7 @@ class Forest:
         with self._reports(solve_progress) as solves:
             raw = _core.run_forest(self._core, source_of(path), chosen, progress)
         verification = self.verification() if chosen["verify"] else None
-        warnings = [*self.warnings(), *raw.pop("warnings"), *centres_warnings(self, path, chosen)]
+        warnings = [*self.warnings(), *raw.pop("warnings"), *mismatches(self, path, chosen)]
         return RunReport(
             **raw,
             timing=self.timing(),

@@ -12,7 +12,7 @@ from .. import _core
 from .._core import Error
 from ..arguments import checked
 from ..writing.scope import NodeStub
-from .centres import centres_warnings
+from .mismatches import mismatches
 from .run import run_options
 
 _CLASSES = ("ChiSquare", "LogLikelihood")
@@ -76,7 +76,7 @@ class MsObjective:
             if chosen.pop(key):
                 raise Error(f"an objective takes no option {key!r}: nothing is written or verified")
         self._core = _core.open_objective(forest._core, self.path, self.node, chosen)
-        for text in centres_warnings(forest, path, run_options(**options)):
+        for text in mismatches(forest, path, run_options(**options)):
             warnings.warn(text, stacklevel=3)
 
     def __call__(self, x: np.ndarray | None = None) -> tuple[float, np.ndarray]:
