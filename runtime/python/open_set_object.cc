@@ -121,6 +121,7 @@ PyObject* tiles(PyObject* self, PyObject*) {
       dict.set("data_desc_id", integer(key.data_desc_id)).set("field_id", integer(key.field_id));
       dict.set("layer", integer(key.layer)).set("n_slot", integer(static_cast<std::int64_t>(key.n_slot)));
       dict.set("n_row", integer(static_cast<std::int64_t>(key.n_row))).set("scan", integer(key.scan));
+      dict.set("observation", integer(key.observation));
       return dict.set("first_time_s", number(key.first_time_s)).set("last_time_s", number(key.last_time_s)).take();
     });
   });

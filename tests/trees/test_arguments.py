@@ -157,6 +157,7 @@ def calls(tmp_path_factory):
         "ms.slot_times": (ms.slot_times, {"path": path, "field_id": 0}),
         "ms.require_slots": (ms.require_slots, {"path": path, "found": [group], "selection": ms.Selection()}),
         "ms.slot_scans": (ms.slot_scans, {"path": path, "field_id": 0}),
+        "ms.numbered_scans": (ms.numbered_scans, {"path": path, "field_id": 0}),
         "ms.tiles": (ms.tiles, {"path": path, "columns": ["DATA"], "time_slots": 1}),
         "sky.Source": (
             sky.Source,

@@ -32,6 +32,7 @@ RowIndex read_row_index(const MeasurementSet& ms) {
   index.data_desc_id = table.ints("DATA_DESC_ID", 0, n);
   index.field_id = table.ints("FIELD_ID", 0, n);
   index.scan = table.ints("SCAN_NUMBER", 0, n);
+  if (table.has_column("OBSERVATION_ID")) index.observation = table.ints("OBSERVATION_ID", 0, n);
 
   const Metadata& metadata = ms.metadata();
   check_ids(ms, "ANTENNA1", index.antenna1, metadata.antennas.size(), "ANTENNA");

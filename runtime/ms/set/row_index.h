@@ -9,7 +9,7 @@ namespace rimetree::ms {
 
 class MeasurementSet;
 
-/// [row] each; 36 bytes per row.
+/// [row] each; 40 bytes per row.
 struct RowIndex {
   std::vector<double> time_s;      ///< TIME, MJD in seconds
   std::vector<double> exposure_s;  ///< EXPOSURE
@@ -18,6 +18,7 @@ struct RowIndex {
   std::vector<int> data_desc_id;
   std::vector<int> field_id;
   std::vector<int> scan;             ///< SCAN_NUMBER; empty: nobody knows
+  std::vector<int> observation;      ///< OBSERVATION_ID, within which scans are numbered; empty: nobody knows
   std::vector<std::uint8_t> turned;  ///< whether ANTENNA1 and ANTENNA2 are exchanged (one_order.h); empty: nowhere
   bool times_ascend = false;  ///< time_s does, as in most sets: what is in a range of times is then quick to find
   std::int64_t n_row() const { return static_cast<std::int64_t>(time_s.size()); }

@@ -253,6 +253,7 @@ TilePlan plan_tiles(const RowIndex& index, const RowSelection& selection) {
       key.first_slot = plan.slot_time_s.size() - 1;
       key.first_time_s = plan.slot_time_s.back();
       if (!index.scan.empty()) key.scan = index.scan[static_cast<std::size_t>(first.row)];
+      if (!index.observation.empty()) key.observation = index.observation[static_cast<std::size_t>(first.row)];
       plan.tiles.push_back(key);
     }
     TileKey& tile = plan.tiles.back();

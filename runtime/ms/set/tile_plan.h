@@ -55,6 +55,7 @@ struct TileKey {
   double first_time_s = 0;     ///< centre of the first slot
   double last_time_s = 0;      ///< centre of the last slot
   int scan = 0;                ///< SCAN_NUMBER of the first row; 0 where nobody knows
+  int observation = 0;         ///< its OBSERVATION_ID; likewise
 };
 
 struct TilePlan {

@@ -91,7 +91,8 @@ class Tiles(Sequence):
 
     def keys(self) -> list[dict]:
         """What each is, without reading any: `data_desc_id`, `field_id`, `layer`, `n_slot`, `n_row`, `first_time_s`,
-        `last_time_s`, `scan` (SCAN_NUMBER of the first row); windows that are joined one by one."""
+        `last_time_s`, `scan` and `observation` (SCAN_NUMBER and OBSERVATION_ID of the first row); windows that are
+        joined one by one."""
         return self._core.tiles()
 
     def baselines(self) -> list[tuple[int, int]]:
@@ -128,6 +129,16 @@ def slot_scans(path: str | os.PathLike | OpenSet, **options) -> list[tuple[float
     `run_options`) choose; no cells are read."""
     keys = Tiles(path, [], {**run_options(**options), **_SLOT_BY_SLOT}).keys()
     return sorted({(key["first_time_s"], key["scan"]) for key in keys if not key["layer"]})
+
+
+@checked
+def numbered_scans(path: str | os.PathLike | OpenSet, **options) -> list[tuple[float, int]]:
+    """As `slot_scans`, with a number of its own for each scan of each observation (OBSERVATION_ID): in sets that were
+    put together SCAN_NUMBERs may return."""
+    keys = Tiles(path, [], {**run_options(**options), **_SLOT_BY_SLOT}).keys()
+    slots = sorted({(key["first_time_s"], (key["observation"], key["scan"])) for key in keys if not key["layer"]})
+    numbers = {scan: number for number, scan in enumerate(dict.fromkeys(scan for _, scan in slots))}
+    return [(time_s, numbers[scan]) for time_s, scan in slots]
 
 
 @checked

@@ -45,6 +45,19 @@ TEST(TilePlan, cuts_times_into_tiles) {
   EXPECT_EQ(plan.tiles[1].last_time_s, 150);
 }
 
+TEST(TilePlan, tiles_know_scan_and_observation_of_their_first_rows) {
+  RowIndex index = regular(2);
+  EXPECT_EQ(plan_tiles(index, slots(1)).tiles[1].observation, 0);  // nobody knows
+  index.scan = {7, 7, 7, 8, 8, 8};
+  index.observation = {1, 1, 1, 2, 2, 2};
+  const TilePlan plan = plan_tiles(index, slots(1));
+  ASSERT_EQ(plan.tiles.size(), 2u);
+  EXPECT_EQ(plan.tiles[0].scan, 7);
+  EXPECT_EQ(plan.tiles[0].observation, 1);
+  EXPECT_EQ(plan.tiles[1].scan, 8);
+  EXPECT_EQ(plan.tiles[1].observation, 2);
+}
+
 TEST(TilePlan, takes_the_times_that_are_asked_for) {
   RowSelection selection = slots(2);
   selection.first_time_s = 120;

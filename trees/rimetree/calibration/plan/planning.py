@@ -186,7 +186,7 @@ def plan_groups(
         width_s = float(np.median(np.concatenate([tile["interval_s"] for tile in first])))
         if not width_s > 1e-6:
             width_s = _width_without_exposure(opened, group)
-        slots, scans = _distinct(ms.slot_scans(opened, **_rows(group)), width_s)
+        slots, scans = _distinct(ms.numbered_scans(opened, **_rows(group)), width_s)
         # Channels between chosen ones are read, but have no solutions.
         chosen_channels = [options.selection.of_channels(tile["frequency_hz"]) for tile in first]
         windows = [
