@@ -156,6 +156,7 @@ def calls(tmp_path_factory):
         "ms.sample_tiles": (ms.sample_tiles, {"path": path, "columns": ["DATA"], "count": 1}),
         "ms.slot_times": (ms.slot_times, {"path": path, "field_id": 0}),
         "ms.require_slots": (ms.require_slots, {"path": path, "found": [group], "selection": ms.Selection()}),
+        "ms.scans": (ms.scans, {"path": path, "field_id": 0}),
         "ms.slot_scans": (ms.slot_scans, {"path": path, "field_id": 0}),
         "ms.numbered_scans": (ms.numbered_scans, {"path": path, "field_id": 0}),
         "ms.tiles": (ms.tiles, {"path": path, "columns": ["DATA"], "time_slots": 1}),

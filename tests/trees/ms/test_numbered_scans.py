@@ -26,3 +26,16 @@ def test_scans_of_other_observations_are_others(small_ms, monkeypatch):
     assert [number for _, number in ms.numbered_scans(path)] == [0, 0, 1, 1, 2, 2]
     assert {scan for _, scan in ms.slot_scans(path)} == {1}
     assert plan() == 3
+
+
+def test_scans_are_listed(tmp_path):
+    path, centre = tmp_path / "a.ms", (0.9, -0.5)
+    scans = [ms.Scan(centre, 30.0, "CAL"), ms.Scan((0.95, -0.5), 20.0, "TARGET"), ms.Scan(centre, 10.0, "CAL")]
+    bands = [ms.Band.regular(1e9, 4e6, 4), ms.Band.regular(2e9, 1e6, 1)]
+    made = ms.create(path, "kat-7", scans=scans, integration_s=10.0, bands=bands)
+    found = ms.scans(path)
+    assert [(one["scan"], one["field_id"], one["n_slot"]) for one in found] == [(1, 0, 3), (2, 1, 2), (3, 0, 1)]
+    assert [one["n_row"] for one in found] == [2 * 21 * slots for slots in (3, 2, 1)]
+    assert all(one["data_desc_ids"] == [0, 1] and one["observation"] == 0 for one in found)
+    assert found[0]["first_time_s"] == made.first_time_s and found[1]["last_time_s"] - found[1]["first_time_s"] == 10.0
+    assert [one["scan"] for one in ms.scans(path, field_id=1)] == [2]

@@ -142,6 +142,25 @@ def numbered_scans(path: str | os.PathLike | OpenSet, **options) -> list[tuple[f
 
 
 @checked
+def scans(path: str | os.PathLike | OpenSet, **options) -> list[dict]:
+    """The scans, by time: `observation` (OBSERVATION_ID), `scan` (SCAN_NUMBER), `field_id`, `first_time_s` and
+    `last_time_s` (of time slots), `n_slot`, `n_row` and `data_desc_ids` of each; one of several fields is one for each
+    field. Options as `run_options`; no cells are read."""
+    keys = Tiles(path, [], {**run_options(**options), **_SLOT_BY_SLOT}).keys()
+    found: dict[tuple[int, int, int], list[dict]] = {}
+    for key in keys:
+        found.setdefault((key["observation"], key["scan"], key["field_id"]), []).append(key)
+    every = []
+    for (observation, scan, field_id), own in found.items():
+        times = {key["first_time_s"] for key in own}
+        about = {"observation": observation, "scan": scan, "field_id": field_id}
+        about |= {"first_time_s": min(times), "last_time_s": max(times), "n_slot": len(times)}
+        about |= {"n_row": sum(key["n_row"] for key in own)}
+        every.append(about | {"data_desc_ids": sorted({key["data_desc_id"] for key in own})})
+    return sorted(every, key=lambda one: one["first_time_s"])
+
+
+@checked
 def tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str] = (), **options) -> Iterator[dict]:
     """Read a Measurement Set in time-slot groups; options as `run_options`.
 

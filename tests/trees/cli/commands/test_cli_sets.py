@@ -207,7 +207,9 @@ def test_make_ms_spectral_windows(command, tmp_path):
         *("make-ms", tmp_path / "a.ms", "--telescope", "kat-7", "--phase-centre", "3h", "-30d", "--start-ha", "-1h"),
         *("--duration", "60s", "--correlations", "XX,YY", *spw),
     )
-    report = command("inspect-ms", tmp_path / "a.ms", "--antennas").stdout
+    report = command("inspect-ms", tmp_path / "a.ms", "--antennas", "--scans").stdout
+    (scan,) = [line.split() for line in report.splitlines() if line.endswith("0,1")]
+    assert scan[1] == "1" and scan[-2] == str(2 * 21 * int(scan[-3])), "rows of two windows and 21 baselines"
     assert "1.498 GHz  1.506 GHz" in report.replace("    ", "  ") or "descending" in report
     assert "XX YY" in report
     assert "position(ANTENNA1) - position(ANTENNA2)" in report

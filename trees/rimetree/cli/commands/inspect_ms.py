@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import click
 
+from ...utc import utc_text
 from ..options.quantities import dec_text, frequency_text, ra_text
 from ..options.sets import require_ms
 from ..output import table
@@ -24,8 +25,9 @@ _FAMILY = {
 @click.option(
     "--antennas", is_flag=True, help="Also list the antennas: positions (ITRF), rows, fraction of usable data, rms."
 )
+@click.option("--scans", is_flag=True, help="Also list the scans: observation, field, times, data descriptions, rows.")
 @click.option("--quick", is_flag=True, help="Do not read flags, weights and visibilities: quicker on large sets.")
-def command(ms, as_json, antennas, quick) -> None:
+def command(ms, as_json, antennas, scans, quick) -> None:
     """Report antennas, baselines, times, missing rows, spectral windows, fields, flags, weights and UVW of MS.
 
     Frequencies are channel centres, times are centres of time slots (UTC), directions are in the frame of the field
@@ -33,17 +35,20 @@ def command(ms, as_json, antennas, quick) -> None:
     that differ, columns whose writing was interrupted, ...
 
     \b
-      rimetree inspect-ms obs.ms --antennas
+      rimetree inspect-ms obs.ms --antennas --scans
       rimetree inspect-ms obs.ms --json > obs.json
     """
     import rimetree as rt
 
     require_ms(ms)
     summary = rt.ms.inspect(ms, scan_cells=not quick)
+    listed = rt.ms.scans(ms, autocorrelations=True) if scans and not summary["rows_problem"] else []
     if as_json:
+        summary |= {"scans": listed} if scans else {}
         click.echo(json.dumps(summary, indent=2))
         return
     parts = [_overview(summary), _fields(summary), _windows(summary), _groups(summary)]
+    parts += [_scans(listed, summary)] if listed else []
     if antennas:
         parts.append(_antennas(summary))
     parts += [_columns(summary), _uvw(summary)]
@@ -113,6 +118,25 @@ def _fields(s: dict) -> str:
         for field in s["fields"]
     ]
     return table(["field", "name", "phase centre RA", "Dec", "frame", "rows"], rows, left=(1, 2, 3, 4))
+
+
+def _scans(listed: Sequence[dict], s: dict) -> str:
+    headers = ["observation", "scan", "field", "name", "first time", "last time", "times", "rows", "DDIDs"]
+    rows = [
+        [
+            one["observation"],
+            one["scan"],
+            one["field_id"],
+            s["fields"][one["field_id"]]["name"],
+            utc_text(one["first_time_s"]),
+            utc_text(one["last_time_s"]),
+            one["n_slot"],
+            one["n_row"],
+            ",".join(map(str, one["data_desc_ids"])),
+        ]
+        for one in listed
+    ]
+    return table(headers, rows, left=(3, 4, 5, 8))
 
 
 def _frame(field: dict) -> str:
