@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "runtime/ms/inspect/inspect_parts.h"
 #include "runtime/ms/set/weights.h"
@@ -53,10 +57,22 @@ std::vector<std::string> feeds_of_antennas(const MeasurementSet& ms) {
   return feeds;
 }
 
-/// The one that counts, by the first row.
-std::string weight_column(const MeasurementSet& ms) {
-  if (ms.n_row() > 0 && has_weight_spectrum(ms.table(), {0})) return "WEIGHT_SPECTRUM";
-  return ms.has_column("WEIGHT") ? "WEIGHT" : "";
+/// The columns that count, of each group by its first row: some writers fill WEIGHT_SPECTRUM for some windows only.
+void summarise_weights(const MeasurementSet& ms, const RowIndex& index, MsSummary* summary) {
+  const std::string otherwise = ms.has_column("WEIGHT") ? "WEIGHT" : "";
+  std::map<std::pair<int, int>, std::int64_t> first;
+  for (std::int64_t row = index.n_row() - 1; row >= 0; --row)
+    first[{index.data_desc_id[row], index.field_id[row]}] = row;
+  std::set<std::string, std::greater<>> columns;
+  for (GroupSummary& group : summary->groups) {
+    const bool spectrum = has_weight_spectrum(ms.table(), {first.at({group.data_desc_id, group.field_id})});
+    group.weight_column = spectrum ? "WEIGHT_SPECTRUM" : otherwise;
+    columns.insert(group.weight_column);
+  }
+  for (const std::string& name : columns) {
+    summary->weight_column += (summary->weight_column.empty() || name.empty() ? "" : " or ") + name;
+  }
+  if (columns.empty()) summary->weight_column = otherwise;
 }
 
 }  // namespace
@@ -122,7 +138,7 @@ MsSummary inspect(const MeasurementSet& ms, const InspectOptions& options) {
     const TilePlan plan = plan_tiles(index, all);
     summarise_rows(ms, index, plan, &summary);
     attempt(&summary, [&] { summarise_uvw(ms, index, plan, options.uvw_time_slots, &summary); });
-    summary.weight_column = weight_column(ms);
+    summarise_weights(ms, index, &summary);
     if (options.scan_cells) attempt(&summary, [&] { summarise_cells(ms, index, &summary); });
   });
   add_warnings(&summary);

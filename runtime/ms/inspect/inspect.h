@@ -43,6 +43,7 @@ struct GroupSummary {
   std::int64_t n_missing = 0;    ///< n_baseline * n_time - rows
   std::int64_t n_duplicate = 0;  ///< rows of a baseline beyond the first in a time slot
   std::int64_t n_swapped = 0;    ///< rows whose antennas are the other way round than in most rows of their baseline
+  std::string weight_column;     ///< the one that counts, WEIGHT_SPECTRUM or WEIGHT, by its first row
 };
 
 /// Why sources predicted for a field may stand in wrong places.
@@ -109,7 +110,7 @@ struct MsSummary {
   std::int64_t n_flag_row = 0;              ///< rows with FLAG_ROW
   std::int64_t n_uvw_not_finite = 0;        ///< rows between different antennas
   std::vector<AntennaCells> antenna_cells;  ///< [antenna]
-  std::string weight_column;                ///< the one that counts: WEIGHT_SPECTRUM or WEIGHT
+  std::string weight_column;                ///< the one that counts, or both: "WEIGHT_SPECTRUM or WEIGHT"
 
   std::vector<ColumnSummary> columns;
   UvwReport uvw;

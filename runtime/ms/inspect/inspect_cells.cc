@@ -90,7 +90,6 @@ class CellScan {
     parallel_.clear();
     for (const int type : ms_.polarization(data_desc_id).correlation_type) parallel_.push_back(parallel_hand(type));
     spectrum_ = has_weight_spectrum(ms_.table(), rows);
-    summary_.weight_column = spectrum_ ? "WEIGHT_SPECTRUM" : "WEIGHT";
     const double share = kLookAtBytes / (8.0 * static_cast<double>(part_.size()) * static_cast<double>(ms_.n_row()));
     double looked_at = 0, passed = 0;
     for_row_blocks(rows.size(), part_.size() * 16, [&](std::size_t begin, std::size_t end) {

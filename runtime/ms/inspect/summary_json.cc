@@ -125,7 +125,10 @@ std::string groups(const MsSummary& summary) {
     object.add("n_autocorrelation", group.n_autocorrelation).add("n_time", group.n_time);
     object.add("n_baseline", group.n_baseline).add("min_rows_per_time", group.min_rows_per_time);
     object.add("max_rows_per_time", group.max_rows_per_time).add("n_missing", group.n_missing);
-    return object.add("n_duplicate", group.n_duplicate).add("n_swapped", group.n_swapped).text();
+    return object.add("n_duplicate", group.n_duplicate)
+        .add("n_swapped", group.n_swapped)
+        .add("weight_column", group.weight_column)
+        .text();
   });
 }
 

@@ -84,6 +84,8 @@ TEST(Inspect, flags_and_weights) {
   EXPECT_DOUBLE_EQ(summary.usable_fraction, 56.0 / 80);
   EXPECT_EQ(summary.n_flag_row, 1);
   EXPECT_TRUE(warns(summary, "zero weight in WEIGHT_SPECTRUM"));
+  EXPECT_EQ(summary.weight_column, "WEIGHT_SPECTRUM");
+  EXPECT_EQ(summary.groups.at(0).weight_column, "WEIGHT_SPECTRUM");
   {
     MeasurementSet ms(folder / "a.ms", Access::kUpdate);
     ms.table().write_bools("FLAG_ROW", {0, 1, 2, 3}, {1, 1, 1, 1});

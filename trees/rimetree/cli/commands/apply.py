@@ -20,7 +20,7 @@ from ..options.solutions import solutions_options
 from ..options.together import refuse_without
 from ..options.trees import smearing_option
 from ..runs.applying import run_apply
-from ..runs.weights import check_weights, weight_notes, weights_option, write_weights
+from ..runs.weights import check_weights, require_spectra, weight_notes, weights_option, write_weights
 
 
 @click.command("apply", cls=Sectioned)
@@ -160,6 +160,7 @@ def command(
     if terms is not None:
         files = of_terms(files, terms)
     if weights:
+        require_spectra(ms, rows, summary)
         weight_notes(ms, files, rows, direction).check(again)
     resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}

@@ -38,7 +38,7 @@ from ..runs.calibrating_text import (
     report_text,
 )
 from ..runs.residuals import report_option, write_reports
-from ..runs.weights import check_weights, weight_notes, weights_option, write_weights
+from ..runs.weights import check_weights, require_spectra, weight_notes, weights_option, write_weights
 
 
 @click.command("calibrate", cls=Sectioned)
@@ -118,6 +118,8 @@ def command(ms, terms, out, **given):
     parsed = calibration.parse_terms(terms)
     summary = rt.ms.inspect(ms, scan_cells=False)
     fields = ChosenFields.of(asked, summary)
+    if asked.weights:
+        require_spectra(ms, ChosenRows(asked.ddid, fields.applied_to(asked)), summary)
     model = read_models(
         summary,
         sky=asked.sky,
@@ -252,7 +254,7 @@ def _finish(
         found = calibration.residuals(ms, model, [*held, report.solutions], options)
         write_reports(ms, found, asked.report, summary=text, averaging=report.averaging)
     if asked.applies:
-        rows = ChosenRows(asked.ddid, fields.apply_to if asked.apply_to else fields.solved_on)
+        rows = ChosenRows(asked.ddid, fields.applied_to(asked))
         _use(ms, model, [*held, sets], rows, fields.from_field, asked)
 
 

@@ -94,6 +94,10 @@ class ChosenFields:
         names = (asked.field_names, asked.apply_to, asked.from_field, asked.flux_from)
         return cls(*(chosen_fields(summary, one) for one in names))
 
+    def applied_to(self, asked: AskedCalibration) -> list[int] | None:
+        """Those to whose data solutions are applied."""
+        return self.apply_to if asked.apply_to else self.solved_on
+
     def with_model(self, asked: AskedCalibration) -> list[int] | None:
         """Those in which the model is looked at: that are solved on, or that it is subtracted from."""
         if self.solved_on is None or not (asked.subtract and asked.apply_to):

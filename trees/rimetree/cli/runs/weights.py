@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..errors import Failed
 from ..options.asked_rows import ChosenRows
 from ..options.sets import check_output
 from ..output import log
@@ -25,6 +26,18 @@ def weights_option(function):
 def check_weights(ms: str, wait_s: float) -> None:
     """Raises where they cannot be written, before anything is."""
     check_output(ms, _COLUMN, wait_s, read=_COLUMN)
+
+
+def require_spectra(ms: str, rows: ChosenRows, summary: dict) -> None:
+    """Raises where `rows` have none: some writers make the column and fill it for no window, or for some."""
+    chosen = {(group.field_id, window) for group in rows.groups(ms, summary) for window in group.data_desc_ids}
+    for one in summary["groups"]:
+        field, window = one["field_id"], one["data_desc_id"]
+        if (field, window) in chosen and one["weight_column"] != _COLUMN:
+            raise Failed(
+                f"{ms}: {_COLUMN} of field {field}, window {window} holds no values, which --weights would multiply: "
+                "leave these rows out (--field, --ddid), or --weights"
+            )
 
 
 def weight_notes(ms: str, files, rows: ChosenRows, direction: str | None) -> AppliedNotes:
