@@ -295,7 +295,10 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
   result.of_pairs.assign(request.pairs.size(), 0.0);
   const Eigen::VectorXd scale = scale_of_others(equations, held);
   const auto moving = static_cast<std::size_t>((scale.array() > 0).count());
-  result.combination_determined.assign(request.combinations.size(), moving == 0);  // nothing moves: no null space
+  for (const Combination& combination : request.combinations)
+    result.combination_determined.push_back(
+        moving == 0 &&
+        std::all_of(combination.begin(), combination.end(), [&](const auto& part) { return held[part.first]; }));
   if (moving == 0) return result;
   Wanted wanted;
   wanted.columns = columns_of(request.conditions, scale);

@@ -308,5 +308,13 @@ TEST(Covariance, OfNothing) {
   EXPECT_FALSE(covariance.combination_determined[0]);
 }
 
+TEST(Covariance, OfUnknownsThatAreAllHeld) {
+  const auto of = equations(2, {1, 0, 0, 0});
+  const Covariance covariance = fit::covariance(of, {true, false}, {{{{0, 1.0}}, {{0, 1.0}, {1, 1.0}}}, {}, {}});
+  EXPECT_EQ(covariance.rank, 0u);
+  EXPECT_TRUE(covariance.combination_determined[0]);
+  EXPECT_FALSE(covariance.combination_determined[1]);  // of the second unknown nothing is known
+}
+
 }  // namespace
 }  // namespace rimetree::fit
