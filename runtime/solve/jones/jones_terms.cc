@@ -1,6 +1,8 @@
 #include "runtime/solve/jones/jones_terms.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 namespace rimetree::solve {
 
@@ -25,22 +27,13 @@ bool is_cell_by_cell(const Forest& forest, int factor) {
   return true;
 }
 
-/// Whether a node is a scalar, or a 2x2 matrix whose elements off the diagonal are zero by construction.
-bool is_diagonal(const Forest& forest, int node) {
-  if (forest.node(node).dims().is_scalar()) return true;
-  const std::span<const int> children = forest.children(node);
-  switch (algebra_of(forest, node)) {
-    case Algebra::composition:
-      return children.size() == 4 && is_constant_zero(forest, children[1]) && is_constant_zero(forest, children[2]);
-    case Algebra::conjugate_transpose:
-    case Algebra::transpose:
-    case Algebra::conjugate:
-    case Algebra::identity:
-    case Algebra::matrix_product:
-      return std::all_of(children.begin(), children.end(), [&](int child) { return is_diagonal(forest, child); });
-    default:
-      return false;
-  }
+bool is_scalar(const Forest& forest, int node) { return forest.node(node).dims().is_scalar(); }
+
+/// Whether a 2x2 matrix that is a constant has zeros off the diagonal, on all its cells.
+bool is_diagonal_constant(const Forest& forest, int node) {
+  const auto& numbers = forest.node(node).state().array("value").data;  // row by row
+  const auto quarter = static_cast<std::ptrdiff_t>(numbers.size() / 4);
+  return std::all_of(numbers.begin() + quarter, numbers.end() - quarter, [](double x) { return x == 0; });
 }
 
 bool is_combination(Algebra algebra) {
@@ -69,7 +62,7 @@ class Walk {
     }
     const bool product = algebra == Algebra::matrix_product;
     if (!product && algebra != Algebra::product) return false;
-    const std::ptrdiff_t core = core_of(children);
+    const std::ptrdiff_t core = core_of(node);
     if (core < 0) return false;
     for (std::size_t i = 0; i < children.size(); ++i) {
       if (static_cast<std::ptrdiff_t>(i) == core) continue;
@@ -78,10 +71,11 @@ class Walk {
       if (!(product ? factor.dims().is_scalar() || factor.dims() == TensorShape{2, 2} : factor.dims().is_scalar()))
         return false;
       if ((forest_.dependencies(children[i]) & kData) != 0 || !is_cell_by_cell(forest_, children[i])) return false;
-      model_.diagonal = model_.diagonal && is_diagonal(forest_, children[i]);
+      model_.diagonal = model_.diagonal && is_diagonal(children[i]);
     }
     left.insert(left.end(), children.begin(), children.begin() + core);
     right.insert(right.begin(), children.begin() + core + 1, children.end());
+    split(left, right);
     return visit(children[static_cast<std::size_t>(core)], std::move(left), std::move(right), flags_merge || product);
   }
 
@@ -89,8 +83,10 @@ class Walk {
 
  private:
   /// Which child of a product is the visibility: the only one that depends on data (on a Spigot's UVW, say); or the
-  /// only fixed one, or the only one that is a sum or product again. -1 where it is not clear.
-  std::ptrdiff_t core_of(std::span<const int> children) const {
+  /// only fixed one, or the only one that is a sum or product again; or else the one that holds most. -1 where it is
+  /// not clear.
+  std::ptrdiff_t core_of(int product) {
+    const std::span<const int> children = forest_.children(product);
     std::ptrdiff_t fixed = -1, nested = -1, data = -1;
     int n_fixed = 0, n_nested = 0, n_data = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -103,11 +99,106 @@ class Walk {
     }
     if (n_data == 1) return data;
     if (n_fixed == 1 && n_nested == 0) return fixed;
-    return n_fixed == 0 && n_nested == 1 ? nested : -1;
+    if (n_fixed == 0 && n_nested == 1) return nested;
+    return fullest_of(product, n_fixed == 1 ? fixed : -1);
+  }
+
+  /// Of the children of a product that which holds something fixed that varies, or if none does, something fixed: of
+  /// G_p G_q* M it is M, of 2 (G_p M G_q*) the second. Of several those that are as large as the product, and of these
+  /// `preferred`.
+  std::ptrdiff_t fullest_of(int product, std::ptrdiff_t preferred) {
+    const std::span<const int> children = forest_.children(product);
+    std::vector<Fixed> holds;
+    for (const int child : children) holds.push_back(held_by(child));
+    const Fixed most = *std::max_element(holds.begin(), holds.end());
+    if (most == Fixed::nothing) return -1;
+    std::vector<std::ptrdiff_t> found;
+    for (const bool as_large : {false, true}) {
+      found.clear();
+      for (std::size_t i = 0; i < children.size(); ++i)
+        if (holds[i] == most && (!as_large || forest_.node(children[i]).dims() == forest_.node(product).dims()))
+          found.push_back(static_cast<std::ptrdiff_t>(i));
+      if (found.size() == 1) return found[0];
+    }
+    return std::find(found.begin(), found.end(), preferred) != found.end() ? preferred : -1;
+  }
+
+  /// Whether a node is a scalar, or a 2x2 matrix whose elements off the diagonal are zero by construction.
+  bool is_diagonal(int node) {
+    if (is_scalar(forest_, node)) return true;
+    if (const auto known = diagonal_.find(node); known != diagonal_.end()) return known->second;
+    return diagonal_[node] = is_diagonal_matrix(node);
+  }
+
+  bool is_diagonal_matrix(int node) {
+    const std::span<const int> children = forest_.children(node);
+    const auto diagonal = [&](int child) { return is_diagonal(child); };
+    const auto matrix = [&](int child) { return !is_scalar(forest_, child) && is_diagonal(child); };
+    switch (algebra_of(forest_, node)) {
+      case Algebra::constant:
+        return is_diagonal_constant(forest_, node);
+      case Algebra::composition:
+        return children.size() == 4 && is_constant_zero(forest_, children[1]) && is_constant_zero(forest_, children[2]);
+      case Algebra::conjugate_transpose:
+      case Algebra::transpose:
+      case Algebra::conjugate:
+      case Algebra::identity:
+      case Algebra::matrix_product:
+        return std::all_of(children.begin(), children.end(), diagonal);
+      case Algebra::product:  // element by element
+        return std::any_of(children.begin(), children.end(), matrix);
+      case Algebra::sum:
+      case Algebra::difference:
+      case Algebra::negation:
+        return std::all_of(children.begin(), children.end(), matrix);
+      default:
+        return false;
+    }
+  }
+
+  /// What depends on no solvable Parm in the sums and products that a node is made of.
+  enum class Fixed : std::uint8_t { nothing, numbers, varying };
+  Fixed held_by(int node) {
+    if (!solvable(forest_, node))
+      return (forest_.dependencies(node) & (kDomain | kData)) != 0 ? Fixed::varying : Fixed::numbers;
+    const Algebra algebra = algebra_of(forest_, node);
+    if (algebra != Algebra::identity && !is_combination(algebra)) return Fixed::nothing;
+    if (const auto known = held_.find(node); known != held_.end()) return known->second;
+    Fixed most = Fixed::nothing;
+    for (const int child : forest_.children(node)) most = std::max(most, held_by(child));
+    return held_[node] = most;
+  }
+
+  /// Scalars that are products of scalars become their factors, conjugates those of the right side: as they stand in
+  /// G_p M G_q*, and as baselines share them.
+  void split(std::vector<int>& left, std::vector<int>& right) const {
+    const auto is_product = [&](int factor) {
+      return is_scalar(forest_, factor) && solvable(forest_, factor) && algebra_of(forest_, factor) == Algebra::product;
+    };
+    std::vector<int> open;
+    for (std::vector<int>* side : {&left, &right}) {
+      const auto products = std::stable_partition(side->begin(), side->end(), std::not_fn(is_product));
+      open.insert(open.end(), products, side->end());
+      side->erase(products, side->end());
+    }
+    while (!open.empty()) {
+      const int factor = open.back();
+      open.pop_back();
+      const std::span<const int> children = forest_.children(factor);
+      const Algebra algebra = algebra_of(forest_, factor);
+      if (is_product(factor))
+        open.insert(open.end(), children.begin(), children.end());
+      else if (algebra == Algebra::conjugate || algebra == Algebra::conjugate_transpose)
+        right.push_back(factor);
+      else
+        left.push_back(factor);
+    }
   }
 
   const Forest& forest_;
   JonesModel model_;
+  std::map<int, Fixed> held_;
+  std::map<int, bool> diagonal_;
 };
 
 }  // namespace

@@ -19,7 +19,8 @@ class ModelForest {
   const Forest& get() const { return is_evaluated_ ? evaluator_.evaluated() : evaluator_.forest(); }
   /// The model of a Condeq.
   int model_of(const Equation& equation) const {
-    return is_evaluated_ ? get().children(equation.condeq)[1] : equation.model;
+    const bool first = evaluator_.forest().children(equation.condeq)[0] == equation.model;
+    return is_evaluated_ ? get().children(equation.condeq)[first ? 0 : 1] : equation.model;
   }
   /// Evaluator::evaluate_step. Throws PlanRefused where the nodes are no longer those of the plan.
   std::vector<ResultPtr> evaluate(const Request& request, const std::vector<int>& roots, Cancellation& cancellation,

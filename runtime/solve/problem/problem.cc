@@ -70,9 +70,13 @@ Problem::Problem(const Forest& forest, int solver, const Request& request, const
   for (const int child : forest.children(solver)) {
     const int condeq = forest.behind_identities(child);
     const std::span<const int> children = forest.children(condeq);
+    const auto fits = [&](int k) {
+      return (forest.dependencies(children[static_cast<std::size_t>(k)]) & kSolvable) != 0;
+    };
+    const bool turned = fits(0) && !fits(1);  // model first: the sign of residuals does not matter
     equations.push_back({condeq,
-                         children[0],
-                         children[1],
+                         children[turned ? 1 : 0],
+                         children[turned ? 0 : 1],
                          children.size() > 2 ? children[2] : -1,
                          forest.node(condeq).state().real("weight_factor"),
                          {}});
