@@ -50,13 +50,15 @@ ROOMS = {
     },
     "nodes/psv": {
         "direct": set(),
-        "delay": set(),
+        "fourier": set(),
+        "delay": {"fourier"},
+        "uv_grid": {"fourier"},
         "general": set(),
         "pipeline": set(),
         "matrix": {"pipeline"},
         "adjoint": {"direct", "pipeline", "matrix"},
         "device": {"pipeline", "adjoint"},
-        "planner": {"direct", "delay", "pipeline", "matrix", "adjoint", "device"},
+        "planner": {"direct", "fourier", "delay", "uv_grid", "pipeline", "matrix", "adjoint", "device"},
     },
     "runtime/ms": {
         "tables": set(),

@@ -43,7 +43,7 @@ double largest_square(const ShapeAxes<double>& axes) {
 /// serves them all.
 class TaperTerms {
  public:
-  TaperTerms(const DelaySky& sky, const AlikeSources& sources, const Band& band, double error)
+  TaperTerms(const SeriesSky& sky, const AlikeSources& sources, const Band& band, double error)
       : profile_(sources.profile), band_(band), error_(error) {
     double widest = 0;
     for (std::size_t i = sources.begin - sky.n_point; i < sources.end - sky.n_point; ++i) {

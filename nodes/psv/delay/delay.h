@@ -18,19 +18,20 @@
 #include <string>
 #include <vector>
 
-#include "nodes/psv/delay/fourier.h"
-#include "nodes/psv/delay/gridding.h"
 #include "nodes/psv/exposure_rule.h"
+#include "nodes/psv/fourier/gridding.h"
+#include "nodes/psv/fourier/spectra.h"
+#include "nodes/psv/fourier/transform.h"
 #include "nodes/psv/summed.h"
 #include "runtime/math/double_double.h"
 
 namespace rimetree::psv::delay {
+using namespace fourier;
 
-inline constexpr int kMaxTerms = 40;              ///< of the series in frequency, spectra and tapers together
-inline constexpr std::size_t kDelayBlock = 64;    ///< sources prepared at a time
-inline constexpr std::size_t kDelayTile = 128;    ///< channels finished at a time
-inline constexpr std::size_t kLargestStep = 128;  ///< the largest D
-inline constexpr std::size_t kGridPad = 16;       ///< cells beside the grid, for kernels that reach over its edges
+inline constexpr std::size_t kDelayBlock = kSourcePad;  ///< sources prepared at a time
+inline constexpr std::size_t kDelayTile = 128;          ///< channels finished at a time
+inline constexpr std::size_t kLargestStep = 128;        ///< the largest D
+inline constexpr std::size_t kGridPad = 16;  ///< cells beside the grid, for kernels that reach over its edges
 
 /// All channels as one regular band.
 struct Band {
@@ -60,24 +61,6 @@ struct Sampling {
   std::vector<double> window;      ///< [sample of the window][channel of the block]; empty with D = 1
 };
 
-/// The sources with their weights on each grid.
-struct DelaySky {
-  std::size_t n_source = 0, n_point = 0;
-  std::vector<double> l, m, n_high, n_low;  ///< [source], padded with sources that weigh nothing
-  std::vector<ShapeAxes<double>> axes;      ///< [source - n_point]
-  std::vector<AlikeSources> alike;
-  bool stokes = true;         ///< planes are kI, kQ, kU, kV; else kXxRe, kXyRe, kYxRe, kYyRe, which are complex then
-  std::vector<Plane> planes;  ///< those that are not zero everywhere
-  std::size_t n_term = 1;     ///< Chebyshev terms of the spectra
-  std::vector<Complex<double>> weight;  ///< [source][plane][term]
-  double series_error = 0;              ///< bound of what the series leave out, as a fraction of the total flux
-  std::string obstacle;                 ///< why spectra have no such series within the error asked for
-};
-
-/// Spectra become series that are wrong by at most `error` of the total flux, if that takes no longer than so many
-/// seconds of one core.
-DelaySky expand_sky(const Sky<double>& sky, double error, double worth_seconds);
-
 /// How each row is evaluated.
 struct DelayRow {
   std::uint8_t sampling = 0;      ///< index into DelayPlan::samplings
@@ -88,7 +71,7 @@ struct DelayRow {
 /// Everything that the rows share; made once per sky, band and set of rows, then read by all threads.
 struct DelayPlan {
   Band band;
-  DelaySky sky;
+  SeriesSky sky;
   const GriddingKernel* kernel = nullptr;
   std::vector<Sampling> samplings;
   std::vector<DelayRow> rows;  ///< [row]
@@ -143,10 +126,6 @@ void evaluate_delay_rows(const DelayPlan& plan, const Rows& rows, std::size_t ro
                          const DelayWorkspace& workspace, const Output& out);
 
 // --------------------------------------------------------------------------------- parts, with their proven bounds
-
-/// Chebyshev coefficients from values at the Chebyshev points of [-1, 1], [term][point]; made once per number.
-const std::vector<double>& chebyshev_matrix(int n_term);
-double chebyshev_point(int i, int n_term);
 
 /// How many terms the series of a profile's taper G(X nu^2), 0 <= X <= x_max, needs on [low, high] to be within `error`
 /// everywhere; 0 if more than kMaxTerms.

@@ -151,7 +151,7 @@ HWY_INLINE void stokes_to_correlations(const double* HWY_RESTRICT planes, std::s
 
 /// The visibilities of a row whose sources are on the grids.
 inline void finish_row(const GriddedRow& job, Complex<double>* to, std::ptrdiff_t plane_stride) {
-  const DelaySky& sky = job.plan.sky;
+  const SeriesSky& sky = job.plan.sky;
   const std::size_t n_plane = sky.planes.size(), n_channel = job.plan.band.n_channel;
   for (std::size_t g = 0; g < n_plane * job.n_term; ++g) sample_grid(job, g);
   double *planes = job.arrays.tile, *e = planes + 8 * kDelayTile, *work = planes + 16 * kDelayTile;
@@ -159,9 +159,7 @@ inline void finish_row(const GriddedRow& job, Complex<double>* to, std::ptrdiff_
   for (std::size_t first = 0; first < n_channel; first += kDelayTile) {
     const std::size_t count = std::min(kDelayTile, n_channel - first);
     for (std::size_t p = 0; p < n_plane; ++p) {
-      const auto number = static_cast<std::size_t>(sky.planes[p]);
-      const std::size_t slot = sky.stokes ? number : (number - static_cast<std::size_t>(Plane::kXxRe)) / 2;
-      double* plane = planes + 2 * slot * kDelayTile;
+      double* plane = planes + 2 * sky.slot_of(p) * kDelayTile;
       sum_terms(job, p, first, count, plane, plane + kDelayTile, work);
     }
     if (sky.stokes) stokes_to_correlations(planes, count, e);

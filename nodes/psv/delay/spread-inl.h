@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "nodes/psv/delay/delay.h"
+#include "nodes/psv/fourier/gridding-inl.h"
 #include "nodes/psv/profiles-inl.h"
 #include "nodes/psv/turns-inl.h"
 
@@ -18,8 +19,9 @@ namespace rimetree::psv::delay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace psv::HWY_NAMESPACE;
+using namespace fourier::HWY_NAMESPACE;
 
-using DelayTag = hn::CappedTag<double, 8>;
+using DelayTag = GridTag;
 using DelayVec = hn::Vec<DelayTag>;
 
 /// A number as the nearest whole number and the rest.
@@ -56,7 +58,7 @@ HWY_INLINE DelayVec inverse_transform(const GriddingKernel& kernel, DelayVec kap
 inline HWY_NOINLINE void place_sources(const GriddedRow& job, std::size_t first, std::size_t count, double node,
                                        double rule_weight) {
   const DelayTag d;
-  const DelaySky& sky = job.plan.sky;
+  const SeriesSky& sky = job.plan.sky;
   const GriddingKernel& kernel = *job.plan.kernel;
   const Sampling& sampling = job.sampling;
   const double n_cell = double(sampling.transform->length());
@@ -98,19 +100,6 @@ inline HWY_NOINLINE void place_sources(const GriddedRow& job, std::size_t first,
   }
 }
 
-/// The kernel on the cells around a source, each value twice.
-HWY_INLINE void kernel_values(const GriddingKernel& kernel, double place, double* HWY_RESTRICT to) {
-  const DelayTag d;
-  const DelayVec t = hn::Set(d, place);
-  const auto stride = static_cast<std::size_t>(kernel.stride);
-  for (std::size_t v = 0; v < stride; v += hn::Lanes(d)) {
-    const double* c = kernel.coefficient.data() + v + static_cast<std::size_t>(kernel.degree) * stride;
-    DelayVec y = hn::LoadU(d, c);
-    for (int p = kernel.degree; p > 0; --p) y = hn::MulAdd(y, t, hn::LoadU(d, c -= stride));
-    hn::Store(y, d, to + v);
-  }
-}
-
 /// Adds one source to the grids [plane][term < n_term] among those of the row. Weights are [plane][term].
 HWY_INLINE void spread_source(const GriddedRow& job, std::size_t s, const Complex<double>* weight, std::size_t n_term) {
   const DelayTag d;
@@ -138,7 +127,7 @@ HWY_INLINE void spread_source(const GriddedRow& job, std::size_t s, const Comple
 /// Weights of extended sources [first, first + count): their spectra times the series of their tapers on this row.
 inline HWY_NOINLINE void weigh_extended(const GriddedRow& job, Profile profile, std::size_t first, std::size_t count) {
   const DelayTag d;
-  const DelaySky& sky = job.plan.sky;
+  const SeriesSky& sky = job.plan.sky;
   const auto n_taper = static_cast<std::size_t>(job.how.n_taper_term);
   const std::vector<double>& matrix = chebyshev_matrix(job.how.n_taper_term);
   const double scale = argument_scale(profile);
@@ -172,7 +161,7 @@ inline HWY_NOINLINE void weigh_extended(const GriddedRow& job, Profile profile, 
 
 /// All sources of a row onto its grids, which are cleared first.
 inline void spread_row(const GriddedRow& job) {
-  const DelaySky& sky = job.plan.sky;
+  const SeriesSky& sky = job.plan.sky;
   const std::size_t n_plane = sky.planes.size(), used = job.sampling.transform->length() + 2 * kGridPad;
   for (std::size_t g = 0; g < n_plane * job.n_term; ++g)
     std::fill_n(job.arrays.grid + g * job.arrays.grid_stride, used, Complex<double>());

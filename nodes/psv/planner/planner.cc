@@ -38,6 +38,12 @@ struct Costs {
   static constexpr double kSample = 0.13;                                 ///< per channel, cell of the kernel and grid
   static constexpr double kSetup = 34;                                    ///< per channel, once for all rows
   static constexpr double kWrite = 4;                                     ///< per row and channel
+  // The uv grid.
+  static constexpr double kPlaceOnGrid = 200;          ///< per source
+  static constexpr double kWeigh = 100, kCells = 2.0;  ///< per source and grid; and vector of the kernel's cells
+  static constexpr double kLine = 0.4, kColumn = 1.5;  ///< per cell of a transform, and binary digit of the cells
+  static constexpr double kPlaceSample = 170,
+                          kInterpolate = 0.3;  ///< per visibility and node of its rules; and such vector
   // Going back row by row, times the direct sum: of one plane, of several, with Jones terms, with such that vary along
   // channels.
   static constexpr double kRowsReverse[] = {4.4, 3.0, 1.4, 3.2};
@@ -114,6 +120,17 @@ double delay_seconds(const DelayPlan& plan) {
   return 1e-9 * nanoseconds;
 }
 
+double uv_grid_seconds(const UvGridPlan& plan) {
+  const GridAxis &x = plan.axis[0], &y = plan.axis[1];
+  const double n_grid = double(plan.n_grid()), n_source = double(plan.sky.n_source);
+  const double vectors = double(plan.kernel->width) * plan.kernel->stride / 8 * vector_factor();
+  const auto line = [](const GridAxis& axis) { return double(axis.n_cell) * std::log2(double(axis.n_cell)); };
+  double each = n_source * (Costs::kWeigh + Costs::kCells * vectors);
+  each += Costs::kLine * double(y.n_used) * line(x) + Costs::kColumn * double(x.n_mode) * line(y);
+  const double samples = plan.n_sample * (Costs::kPlaceSample + n_grid * Costs::kInterpolate * vectors);
+  return 1e-9 * (n_source * Costs::kPlaceOnGrid + n_grid * each + samples);
+}
+
 /// Products of complex numbers per pair and source.
 double products_nanoseconds(const SidesShape& shape, const SidesCosts& costs) {
   if (!shape.right_matrix) return costs.number * shape.n_sum();
@@ -162,7 +179,7 @@ double rows_reverse_seconds(const Summed& of) {
 
 const char* name_of(MethodKind method) {
   constexpr const char* kNames[] = {"direct in double precision", "direct in single precision", "delay method",
-                                    "matrix product over sources"};
+                                    "uv grid", "matrix product over sources"};
   return kNames[static_cast<int>(method)];
 }
 
@@ -215,18 +232,20 @@ double baselines_of(const Rows& rows) {
   return 1.0 + double(*std::max_element(rows.baseline, rows.baseline + rows.n_row));
 }
 
-/// The cheapest of the candidates. `delay` is the plan of the delay method, or says what is in its way.
+/// The cheapest of the candidates. `delay` and `uv_grid` are the plans of these methods, or say what is in their way.
 Choice choose(const Summed& of, double tolerance, double repeated, double n_baseline, DelayPlan delay,
-              const Candidate& matrix) {
+              UvGridPlan uv_grid, const Candidate& matrix) {
   const auto& [sky, channels, rows, jones, owner, version, ends] = of;
   const double direct = direct_seconds(of, false) * repeated, single = direct_seconds(of, true) * repeated;
   const double n_channel = double(channels.frequency_hz.size());
-  const bool delay_works = delay.obstacle.empty();
+  const bool delay_works = delay.obstacle.empty(), grid_works = uv_grid.obstacle.empty();
   std::vector<Candidate> all = {
       {MethodKind::kDirectDouble, direct, kDoubleBound, ""},
       {MethodKind::kDirectSingle, single, kSingleBound, singles_meet(tolerance, of) ? "" : "not exact enough"},
       {MethodKind::kDelay, delay_works ? delay_seconds(delay) * repeated + 1e-9 * Costs::kSetup * n_channel : 0,
        delay.bound, delay_works ? "" : "not possible, " + delay.obstacle},
+      {MethodKind::kUvGrid, grid_works ? uv_grid_seconds(uv_grid) : 0, uv_grid.bound,
+       grid_works ? "" : "not possible, " + uv_grid.obstacle},
       matrix};
   for (Candidate& candidate : all) candidate.seconds += nodes_seconds(of, n_baseline);
   const Candidate* best = &all.front();
@@ -241,6 +260,7 @@ Choice choose(const Summed& of, double tolerance, double repeated, double n_base
   choice.source_visibilities = double(sky.n_source) * n_row * double(channels.frequency_hz.size());
   choice.reason = reason_of(*best, all, sky, channels, n_row, tolerance);
   if (best->method == MethodKind::kDelay) choice.delay = std::move(delay);
+  if (best->method == MethodKind::kUvGrid) choice.uv_grid = std::move(uv_grid);
   return choice;
 }
 
@@ -273,7 +293,8 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
     matrix.obstacle = "not possible, " + sides.obstacle;
   double others = direct_seconds(of, singles_meet(tolerance, of));
   if (matrix.obstacle.empty()) others = std::min(others, matrix.seconds);
-  Choice choice = choose(of, tolerance, 1, baselines_of(of.rows), plan_delay(of, tolerance, others), matrix);
+  Choice choice = choose(of, tolerance, 1, baselines_of(of.rows), plan_delay(of, tolerance, others),
+                         plan_uv_grid(of, tolerance, others), matrix);
   if (choice.method == MethodKind::kMatrix) {
     if (sides.left_moves || sides.right_moves) choice.slopes_seconds = slopes_seconds(of, sides);
     choice.sides = std::move(sides);
@@ -320,8 +341,10 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
   sky.n_source = sky.n_point = delay.sky.n_source = delay.sky.n_point = outlook.n_source;
   sky.blocks = {{0, outlook.n_source, kPoint, false, sky.extent}};
   const Summed of{sky, channels, rows, jones};
+  UvGridPlan uv_grid;
+  uv_grid.obstacle = "known once there are data";
   return choose(of, outlook.tolerance, double(outlook.n_row), double(outlook.n_baseline), std::move(delay),
-                expected_matrix(outlook, of));
+                std::move(uv_grid), expected_matrix(outlook, of));
 }
 
 }  // namespace rimetree::psv::planner

@@ -3,6 +3,7 @@
 //   direct, double     1e-12 of the total flux (kernel.h)
 //   direct, single     1e-6
 //   delay              what is asked for, down to 1e-12, on regular bands without Jones terms (delay.h)
+//   uv grid            what is asked for, down to 1e-12, of points without Jones terms (uv_grid/uv_grid.h)
 //   matrix product     what is asked for, down to 1e-12, with Jones terms where UVW are differences of antennas
 //                      (matrix/sides_plan.h)
 //
@@ -17,22 +18,25 @@
 #include "nodes/psv/delay/delay.h"
 #include "nodes/psv/matrix/sides_plan.h"
 #include "nodes/psv/summed.h"
+#include "nodes/psv/uv_grid/uv_grid.h"
 
 namespace rimetree::psv::planner {
 using namespace delay;
 using namespace matrix;
+using namespace uv_grid;
 
-enum class MethodKind : std::uint8_t { kDirectDouble, kDirectSingle, kDelay, kMatrix };
+enum class MethodKind : std::uint8_t { kDirectDouble, kDirectSingle, kDelay, kUvGrid, kMatrix };
 
 struct Choice {
   MethodKind method = MethodKind::kDirectDouble;
-  double seconds = 0;              ///< estimate for all rows on one core
-  double slopes_seconds = 0;       ///< the same of derivatives of Jones terms in one pass, on top; 0: not asked for
-  double source_visibilities = 0;  ///< sources x rows x channels
-  double bound = 0;                ///< of the error, as a fraction of the total flux
-  std::string reason;              ///< one sentence: what was chosen, and why not the others
-  std::optional<DelayPlan> delay;  ///< of the delay method, to be finished before use
-  std::optional<SidesPlan> sides;  ///< of the matrix product
+  double seconds = 0;                 ///< estimate for all rows on one core
+  double slopes_seconds = 0;          ///< the same of derivatives of Jones terms in one pass, on top; 0: not asked for
+  double source_visibilities = 0;     ///< sources x rows x channels
+  double bound = 0;                   ///< of the error, as a fraction of the total flux
+  std::string reason;                 ///< one sentence: what was chosen, and why not the others
+  std::optional<DelayPlan> delay;     ///< of the delay method, to be finished before use
+  std::optional<UvGridPlan> uv_grid;  ///< of the uv grid
+  std::optional<SidesPlan> sides;     ///< of the matrix product
 };
 
 /// As notes say it.

@@ -77,6 +77,8 @@ void solve_rows(const RowsProblem& problem, Choice choice, ThreadPool& threads, 
   switch (choice.method) {
     case MethodKind::kDelay:
       return solve_by_delay(problem, *choice.delay, threads, cancellation);
+    case MethodKind::kUvGrid:
+      return solve_by_uv_grid(problem, *choice.uv_grid, problem.output, threads, cancellation);
     case MethodKind::kMatrix:
       return solve_by_sides(problem, *choice.sides, {problem.output, problem.slopes}, threads, cancellation);
     case MethodKind::kDirectSingle:

@@ -7,6 +7,7 @@
 
 #include "nodes/psv/planner/solve.h"
 #include "runtime/core/error.h"
+#include "runtime/core/values/largest_error.h"
 #include "tests/support/psv_case.h"
 
 namespace rimetree::testing {
@@ -103,6 +104,62 @@ TEST(PsvPlanner, LooksForSeriesNoLongerThanSumsTake) {
   o.n_baseline = 5000;
   EXPECT_NE(reason().find("the spectra need too many terms"), std::string::npos) << reason();
   EXPECT_EQ(reason().find("for so little"), std::string::npos) << reason();
+}
+
+/// As a model image has.
+CaseOptions many_points() {
+  CaseOptions o;
+  o.phase_rad = 30;
+  o.n_source = 20000;
+  o.n_baseline = 100, o.n_time = 30;
+  return o;
+}
+
+TEST(PsvPlanner, TakesTheUvGridForManyPoints) {
+  const Case c(many_points());
+  const psv::SkyInput input = c.sky_input();
+  const auto sky = psv::pack_sky<double>(input);
+  const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
+  const psv::Rows rows = c.psv_rows();
+  const psv::JonesTerms jones;
+  ThreadPool threads(2);
+  Cancellation none;
+  psv::planner::Choice choice = psv::planner::choose_method({sky, channels, rows, jones}, 1e-6, threads);
+  EXPECT_EQ(choice.method, MethodKind::kUvGrid) << choice.reason;
+  EXPECT_NE(choice.reason.find("to 1e-06 of the total flux: uv grid (error below"), std::string::npos) << choice.reason;
+  EXPECT_NE(choice.reason.find("direct in single precision: about"), std::string::npos) << choice.reason;
+  std::vector<std::vector<Complex<double>>> results;
+  for (int i = 0; i < 2; ++i) {
+    std::vector<Complex<double>> out(c.n_row() * 4 * c.n_channel());
+    std::vector<Complex<double>*> row;
+    for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
+    const psv::Output output{row.data(), std::ptrdiff_t(c.n_channel())};
+    psv::planner::solve_rows({{sky, channels, rows, jones}, input, output}, choice, threads, none);
+    results.push_back(std::move(out));
+    choice.method = MethodKind::kDirectDouble;
+  }
+  double worst = 0;
+  for (std::size_t i = 0; i < results[0].size(); ++i) keep_larger(worst, abs(results[0][i] - results[1][i]));
+  EXPECT_LE(worst, 1e-6 * c.total_flux());
+  EXPECT_GT(worst, 0) << "the same way twice";
+}
+
+TEST(PsvPlanner, TakesTheUvGridForPointsOnly) {
+  const auto reason = [](CaseOptions o) {
+    o.n_source = 100;
+    const Case c(o);
+    const psv::SkyInput input = c.sky_input();
+    const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), o.n_channel);
+    ThreadPool one(1);
+    const psv::JonesTerms terms{c.n_pair, c.jones_pairs.data(), false};
+    return psv::planner::choose_method({psv::pack_sky<double>(input), channels, c.psv_rows(), terms}, 1e-6, one).reason;
+  };
+  CaseOptions few = many_points(), shaped = few, with_terms = few;
+  shaped.gaussians = true;
+  with_terms.jones = JonesKind::kScalar;
+  EXPECT_NE(reason(few).find("uv grid: about"), std::string::npos) << reason(few);
+  EXPECT_NE(reason(shaped).find("uv grid: not possible, there are sources with a shape"), std::string::npos);
+  EXPECT_NE(reason(with_terms).find("uv grid: not possible, there are Jones terms"), std::string::npos);
 }
 
 // What was chosen, on all threads, against extended precision, and the same bits with one thread.

@@ -1,5 +1,5 @@
 // The gridding kernel: the error bounds that it claims are found again from the kernel as it is evaluated.
-#include "nodes/psv/delay/gridding.h"
+#include "nodes/psv/fourier/gridding.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <complex>
 
 #include "nodes/psv/delay/delay.h"
-#include "nodes/psv/delay/fourier.h"
+#include "nodes/psv/fourier/transform.h"
 
 namespace rimetree::psv::delay {
 namespace {

@@ -1,14 +1,14 @@
-// The sky as the delay method reads it: which planes need a grid, and spectra as short Chebyshev series in frequency.
+#include "nodes/psv/fourier/spectra.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
 #include <utility>
 
-#include "nodes/psv/delay/delay.h"
 #include "runtime/core/values/largest_error.h"
 
-namespace rimetree::psv::delay {
+namespace rimetree::psv::fourier {
 namespace {
 
 /// Where a plane of the kernel's sky goes: which grid's plane, and whether as its real or its imaginary part.
@@ -145,7 +145,7 @@ constexpr double kTrySeconds = 1e-9;
 
 /// The shortest series for all spectra, [source][plane][term]; empty if none is good enough, or if it takes longer than
 /// that to find one. The number of terms is found on a few channels and proven on all.
-std::vector<double> fit_spectra(const Sky<double>& sky, double error, double worth_seconds, DelaySky& to) {
+std::vector<double> fit_spectra(const Sky<double>& sky, double error, double worth_seconds, SeriesSky& to) {
   const std::size_t n_channel = sky.n_weight_channel, n_plane = sky.planes.size();
   const std::size_t sparse = std::max<std::size_t>(1, n_channel / 97);
   double spent_seconds = 0;
@@ -175,14 +175,14 @@ std::vector<double> fit_spectra(const Sky<double>& sky, double error, double wor
 
 }  // namespace
 
-DelaySky expand_sky(const Sky<double>& sky, double error, double worth_seconds) {
-  DelaySky to;
+SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds) {
+  SeriesSky to;
   to.n_source = sky.n_source;
   to.n_point = sky.n_point;
   to.alike = sky.alike();
   const auto padded = [&](const std::vector<double>& values) {
     std::vector<double> copy = values;
-    copy.resize(values.size() + kDelayBlock, 0.0);
+    copy.resize(values.size() + kSourcePad, 0.0);
     return copy;
   };
   to.l = padded(sky.l), to.m = padded(sky.m), to.n_high = padded(sky.n_high), to.n_low = padded(sky.n_low);
@@ -215,4 +215,4 @@ DelaySky expand_sky(const Sky<double>& sky, double error, double worth_seconds) 
   return to;
 }
 
-}  // namespace rimetree::psv::delay
+}  // namespace rimetree::psv::fourier

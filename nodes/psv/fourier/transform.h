@@ -6,7 +6,7 @@
 
 #include "runtime/math/complex.h"
 
-namespace rimetree::psv::delay {
+namespace rimetree::psv::fourier {
 
 /// out[k] = sum_j in[j] exp(+2 pi i j k / n). The plan depends on the length only (it is estimated, not measured), so
 /// that results do not change from run to run.
@@ -29,4 +29,4 @@ class FourierTransform {
 /// The shortest length >= n that is a multiple of 16 without prime factors above 5, which transforms like.
 std::size_t good_transform_length(std::size_t n);
 
-}  // namespace rimetree::psv::delay
+}  // namespace rimetree::psv::fourier

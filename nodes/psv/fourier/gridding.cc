@@ -1,4 +1,4 @@
-#include "nodes/psv/delay/gridding.h"
+#include "nodes/psv/fourier/gridding.h"
 
 #include <algorithm>
 #include <array>
@@ -6,11 +6,11 @@
 #include <mutex>
 #include <numbers>
 
-namespace rimetree::psv::delay {
+namespace rimetree::psv::fourier {
 namespace {
 
 // Largest error over one cell and |kappa| <= kLargestKappa of the kernels as built here, rounded up; tests/nodes/
-// psv/delay/gridding_test.cc finds them again. Widths 4, 6 .. 16.
+// psv/fourier/gridding_test.cc finds them again. Widths 4, 6 .. 16.
 constexpr double kBounds[7] = {9.5e-4, 8.6e-6, 1.2e-7, 1.5e-9, 1.25e-11, 1.35e-13, 2.0e-15};
 
 /// The modified Bessel function of order 0: its series has positive terms only.
@@ -119,6 +119,13 @@ long double GriddingKernel::transform(long double kappa) const {
   return width * std::sinh(s) / (s * peak);
 }
 
+double GriddingKernel::inverse_transform(double kappa) const {
+  const double t = 2 * (kappa / kLargestKappa) * (kappa / kLargestKappa) - 1;
+  double y = 0;
+  for (auto it = inverse.rbegin(); it != inverse.rend(); ++it) y = y * t + *it;
+  return y;
+}
+
 const GriddingKernel& gridding_kernel(int width) {
   static std::array<std::once_flag, kMaxKernelWidth / 2 - 1> once;
   static std::array<GriddingKernel, kMaxKernelWidth / 2 - 1> kernels;
@@ -135,4 +142,4 @@ int kernel_width_for(double error) {
   return 0;
 }
 
-}  // namespace rimetree::psv::delay
+}  // namespace rimetree::psv::fourier

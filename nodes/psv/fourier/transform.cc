@@ -1,4 +1,4 @@
-#include "nodes/psv/delay/fourier.h"
+#include "nodes/psv/fourier/transform.h"
 
 #include <fftw3.h>
 
@@ -8,7 +8,7 @@
 
 #include "runtime/core/error.h"
 
-namespace rimetree::psv::delay {
+namespace rimetree::psv::fourier {
 namespace {
 
 // FFTW's planner is not to be entered by two threads at once; executing a plan is.
@@ -57,4 +57,4 @@ std::size_t good_transform_length(std::size_t n) {
   }
 }
 
-}  // namespace rimetree::psv::delay
+}  // namespace rimetree::psv::fourier

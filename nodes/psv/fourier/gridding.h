@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace rimetree::psv::delay {
+namespace rimetree::psv::fourier {
 
 inline constexpr int kMaxKernelWidth = 16;
 /// Largest frequency that the kernel serves, cycles per cell. A little less than the 1/4 of twofold oversampling makes
@@ -39,6 +39,8 @@ struct GriddingKernel {
   long double value(long double x) const;
   /// The Fourier transform of psi, in closed form; kappa in cycles per cell.
   long double transform(long double kappa) const;
+  /// 1 / transform(kappa), |kappa| <= kLargestKappa.
+  double inverse_transform(double kappa) const;
 };
 
 /// The kernel of an even width in 4 .. 16; made once.
@@ -51,4 +53,4 @@ int kernel_width_for(double error);
 /// That bound: the second interpolation's error, and the first's, which the second lets grow.
 double two_step_bound(const GriddingKernel& kernel);
 
-}  // namespace rimetree::psv::delay
+}  // namespace rimetree::psv::fourier

@@ -1,0 +1,46 @@
+// The sky as methods by Fourier transform read it: which planes need a grid, and spectra as short Chebyshev series in
+// frequency, each term of which is a grid of its own.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "nodes/psv/kernel.h"
+
+namespace rimetree::psv::fourier {
+
+inline constexpr int kMaxTerms = 40;           ///< of a series in frequency
+inline constexpr std::size_t kSourcePad = 64;  ///< sources that weigh nothing, after the others
+
+/// The sources with their weights on each grid.
+struct SeriesSky {
+  std::size_t n_source = 0, n_point = 0;
+  std::vector<double> l, m, n_high, n_low;  ///< [source], padded
+  std::vector<ShapeAxes<double>> axes;      ///< [source - n_point]
+  std::vector<AlikeSources> alike;
+  bool stokes = true;         ///< planes are kI, kQ, kU, kV; else kXxRe, kXyRe, kYxRe, kYyRe, which are complex then
+  std::vector<Plane> planes;  ///< those that are not zero everywhere
+  std::size_t n_term = 1;     ///< Chebyshev terms of the spectra, in the number of the channel
+  std::vector<Complex<double>> weight;  ///< [source][plane][term]
+  double series_error = 0;              ///< bound of what the series leave out, as a fraction of the total flux
+  std::string obstacle;                 ///< why spectra have no such series within the error asked for
+
+  /// Which of I, Q, U, V, or of XX, XY, YX, YY, a plane is.
+  std::size_t slot_of(std::size_t plane) const {
+    const auto number = static_cast<std::size_t>(planes[plane]);
+    return stokes ? number : (number - static_cast<std::size_t>(Plane::kXxRe)) / 2;
+  }
+};
+
+/// Spectra become series that are wrong by at most `error` of the total flux, if that takes no longer than so many
+/// seconds of one core.
+SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds);
+
+// ------------------------------------------------------------------------------------------------ Chebyshev series
+
+/// Chebyshev coefficients from values at the Chebyshev points of [-1, 1], [term][point]; made once per number.
+const std::vector<double>& chebyshev_matrix(int n_term);
+double chebyshev_point(int i, int n_term);
+
+}  // namespace rimetree::psv::fourier

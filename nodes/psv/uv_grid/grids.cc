@@ -1,0 +1,161 @@
+#include "nodes/psv/uv_grid/grids.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "nodes/psv/scratch.h"
+#include "runtime/math/conventions.h"
+
+namespace rimetree::psv::uv_grid {
+namespace {
+
+constexpr std::size_t kColumns = 8;  ///< that are read and transformed together
+
+/// Where a source is on one axis.
+struct Place {
+  std::int32_t cell;
+  double place;
+  double correction;  ///< 1 / transform of the kernel that interpolates
+};
+Place place_on(const GridAxis& axis, const GriddingKernel& kernel, long double from_middle) {
+  const long double at = from_middle * axis.cells_per_unit, start = at - 0.5L * kernel.width;
+  const long double first = std::ceil(start);
+  return {static_cast<std::int32_t>(static_cast<std::ptrdiff_t>(first) - axis.first_cell),
+          static_cast<double>(2 * (first - start) - 1),
+          kernel.inverse_transform(static_cast<double>(at) / double(axis.n_cell))};
+}
+
+/// Cell or mode i of n, as transforms store it.
+std::size_t wrapped(std::ptrdiff_t i, std::size_t n) {
+  return static_cast<std::size_t>(i < 0 ? i + static_cast<std::ptrdiff_t>(n) : i);
+}
+
+}  // namespace
+
+PlacedSources place_sources(const UvGridPlan& plan, ThreadPool& threads) {
+  const SeriesSky& sky = plan.sky;
+  const std::size_t n_source = sky.n_source;
+  PlacedSources given, to;
+  for (PlacedSources* p : {&given, &to}) {
+    for (int i = 0; i < 2; ++i) p->cell[i].resize(n_source), p->place[i].resize(n_source);
+    p->amplitude.resize(n_source), p->z.resize(n_source);
+  }
+  const auto place = [&](std::size_t s) {
+    const Point p = plan.frame.of_direction(sky.l[s], sky.m[s], sky.n_high[s], sky.n_low[s]);
+    long double turns = 0, from_middle[3];
+    for (int i = 0; i < 3; ++i) {
+      from_middle[i] = p.at[i] - plan.sources.middle(i);
+      turns += from_middle[i] * plan.samples.middle(i);
+    }
+    double correction = 1;
+    for (int i = 0; i < 2; ++i) {
+      const Place on = place_on(plan.axis[i], *plan.kernel, from_middle[i]);
+      given.cell[i][s] = on.cell, given.place[i][s] = on.place;
+      correction *= on.correction;
+    }
+    const double angle = 2 * kPi * static_cast<double>(turns - std::rint(turns));
+    given.amplitude[s] = {correction * std::cos(angle), correction * std::sin(angle)};
+    given.z[s] = static_cast<double>(from_middle[2]);
+  };
+  threads.parallel_for(n_source, 4096, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t s = begin; s < end; ++s) place(s);
+  });
+  to.order.resize(n_source);
+  std::iota(to.order.begin(), to.order.end(), 0u);
+  std::stable_sort(to.order.begin(), to.order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return given.cell[1][a] < given.cell[1][b]; });
+  for (std::size_t i = 0; i < n_source; ++i) {
+    const std::uint32_t s = to.order[i];
+    for (int k = 0; k < 2; ++k) to.cell[k][i] = given.cell[k][s], to.place[k][i] = given.place[k][s];
+    to.amplitude[i] = given.amplitude[s], to.z[i] = given.z[s];
+  }
+  const std::vector<std::int32_t>& rows = to.cell[1];
+  for (std::size_t row = 0; row < plan.axis[1].n_used; row += kStripRows) {
+    const auto at = [&](std::ptrdiff_t first) {
+      return static_cast<std::size_t>(std::lower_bound(rows.begin(), rows.end(), first) - rows.begin());
+    };
+    to.begin.push_back(at(static_cast<std::ptrdiff_t>(row) - plan.kernel->width + 1));
+    to.end.push_back(at(static_cast<std::ptrdiff_t>(row + kStripRows)));
+  }
+  return to;
+}
+
+struct GridMaker::Lines {
+  ScratchMemory memory;
+  Complex<double>*cells = nullptr, *in = nullptr, *out = nullptr;
+};
+
+GridMaker::GridMaker(const UvGridPlan& plan, const PlacedSources& sources, ThreadPool& threads,
+                     Cancellation& cancellation)
+    : plan_(plan), sources_(sources), threads_(threads), cancellation_(cancellation) {
+  const GridAxis& x = plan.axis[0];
+  const GridAxis& y = plan.axis[1];
+  stride_ = (x.n_used + kCellPad + 3) / 4 * 4;
+  rows_.resize(y.n_used * x.n_mode);
+  lines_.resize(static_cast<std::size_t>(threads.size()));
+  const std::size_t longest = std::max(x.n_cell, kColumns * y.n_cell);
+  for (Lines& lines : lines_) {
+    lines.memory.allocate([&](ScratchMemory& cut) {
+      cut(lines.cells, kStripRows * stride_);
+      cut(lines.in, longest);
+      cut(lines.out, std::max(x.n_cell, y.n_cell));
+    });
+  }
+}
+
+/// Sources to a strip of cells, and its rows to modes of U.
+void GridMaker::transform_rows(std::size_t strip, GridNumber number, Lines& lines) {
+  const GridAxis& x = plan_.axis[0];
+  spread_strip({plan_, sources_, number, strip, stride_, lines.cells});
+  std::fill_n(lines.in, x.n_cell, Complex<double>());
+  const std::size_t first = strip * kStripRows, count = std::min(kStripRows, plan_.axis[1].n_used - first);
+  for (std::size_t row = 0; row < count; ++row) {
+    const Complex<double>* cells = lines.cells + row * stride_;
+    for (std::size_t i = 0; i < x.n_used; ++i)
+      lines.in[wrapped(x.first_cell + static_cast<std::ptrdiff_t>(i), x.n_cell)] = cells[i];
+    x.transform->run(lines.in, lines.out);
+    Complex<double>* to = rows_.data() + (first + row) * x.n_mode;
+    for (std::size_t k = 0; k + kCellPad < x.n_mode; ++k)
+      to[k] = x.correction[k] * lines.out[wrapped(x.first_mode + static_cast<std::ptrdiff_t>(k), x.n_cell)];
+  }
+}
+
+/// Columns to modes of V, some at a time, as the memory's lines hold several.
+void GridMaker::transform_columns(std::size_t first, Lines& lines, Complex<double>* grid) const {
+  const GridAxis& x = plan_.axis[0];
+  const GridAxis& y = plan_.axis[1];
+  const std::size_t count = std::min(kColumns, x.n_mode - first);
+  std::fill_n(lines.in, count * y.n_cell, Complex<double>());
+  for (std::size_t row = 0; row < y.n_used; ++row) {
+    const std::size_t to = wrapped(y.first_cell + static_cast<std::ptrdiff_t>(row), y.n_cell);
+    for (std::size_t c = 0; c < count; ++c) lines.in[c * y.n_cell + to] = rows_[row * x.n_mode + first + c];
+  }
+  for (std::size_t c = 0; c < count; ++c) {
+    y.transform->run(lines.in + c * y.n_cell, lines.out);
+    Complex<double>* to = grid + (first + c) * y.n_mode;
+    for (std::size_t k = 0; k + kCellPad < y.n_mode; ++k)
+      to[k] = y.correction[k] * lines.out[wrapped(y.first_mode + static_cast<std::ptrdiff_t>(k), y.n_cell)];
+    std::fill_n(to + y.n_mode - kCellPad, kCellPad, Complex<double>());
+  }
+}
+
+void GridMaker::make(std::size_t g, Complex<double>* grid) {
+  const GridNumber number = grid_number(plan_, g);
+  threads_.parallel_for(
+      sources_.begin.size(), 1,
+      [&](std::size_t begin, std::size_t end, int worker) {
+        for (std::size_t strip = begin; strip < end; ++strip)
+          transform_rows(strip, number, lines_[static_cast<std::size_t>(worker)]);
+      },
+      &cancellation_);
+  threads_.parallel_for(
+      plan_.axis[0].n_mode, kColumns,
+      [&](std::size_t begin, std::size_t end, int worker) {
+        for (std::size_t first = begin; first < end; first += kColumns)
+          transform_columns(first, lines_[static_cast<std::size_t>(worker)], grid);
+      },
+      &cancellation_);
+}
+
+}  // namespace rimetree::psv::uv_grid

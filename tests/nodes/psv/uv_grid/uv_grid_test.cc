@@ -1,0 +1,309 @@
+// The uv-grid method against an extended-precision direct sum, at tolerances from 1e-3 to 1e-12.
+#include "nodes/psv/uv_grid/uv_grid.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "runtime/core/values/largest_error.h"
+#include "runtime/math/conventions.h"
+#include "tests/support/instruction_sets.h"
+#include "tests/support/psv_case.h"
+
+namespace rimetree::testing {
+namespace {
+
+/// A case, its plan and what that gives.
+struct Gridded {
+  Gridded(const Case& scene, double tolerance) : c(scene) {
+    sky = psv::pack_sky<double>(c.sky_input());
+    channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
+    rows = c.psv_rows();
+    jones = {c.n_pair, c.jones_pairs.data(), c.options.jones == JonesKind::kVarying};
+    plan = psv::uv_grid::plan_uv_grid({sky, channels, rows, jones}, tolerance, 1e9);
+  }
+  Gridded(const CaseOptions& options, double tolerance) : Gridded(Case(options), tolerance) {}
+  Gridded(const Gridded&) = delete;
+
+  /// [row][XX XY YX YY][channel]
+  std::vector<Complex<double>> evaluate(int n_thread = 1, std::size_t grid_bytes = psv::uv_grid::kGridBytes) {
+    std::vector<Complex<double>> out(c.n_row() * 4 * c.n_channel(), {-12345, -12345});
+    std::vector<Complex<double>*> row;
+    for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
+    ThreadPool threads(n_thread);
+    Cancellation cancellation;
+    psv::uv_grid::solve_by_uv_grid({sky, channels, rows, jones}, plan, {row.data(), std::ptrdiff_t(c.n_channel())},
+                                   threads, cancellation, grid_bytes);
+    return out;
+  }
+
+  Case c;
+  psv::Sky<double> sky;
+  psv::Channels channels;
+  psv::Rows rows;
+  psv::JonesTerms jones;
+  psv::uv_grid::UvGridPlan plan;
+};
+
+void check(const Case& scene, double tolerance) {
+  const CaseOptions& o = scene.options;
+  SCOPED_TRACE(::testing::Message() << "tolerance " << tolerance << " sources " << o.n_source << " phase "
+                                    << o.phase_rad << " grid " << int(o.grid) << " polarisation " << int(o.polarisation)
+                                    << " smearing " << o.smearing << " spectra " << o.spectra);
+  Gridded gridded(scene, tolerance);
+  ASSERT_EQ(gridded.plan.obstacle, "");
+  EXPECT_LE(gridded.plan.bound, tolerance);
+  EXPECT_LE(largest_error(gridded.evaluate(), scene.expected(), scene.total_flux()), tolerance);
+}
+
+/// Half a radian wide, with baselines of any direction: that is as wide as it gets.
+CaseOptions wide_field(double phase_rad = 100) {
+  CaseOptions o;
+  o.phase_rad = phase_rad;
+  return o;
+}
+
+/// A field of such a width around (l, m), seen by baselines that are nearly in a plane.
+Case narrow_field(const CaseOptions& o, double half_width, double l, double m) {
+  Case c(o);
+  for (std::size_t s = 0; s < o.n_source; ++s) {
+    c.l[s] = l + half_width * c.l[s] / 0.3, c.m[s] = m + half_width * c.m[s] / 0.3;
+    c.n[s] = std::sqrt(1 - c.l[s] * c.l[s] - c.m[s] * c.m[s]);
+    c.sources[s].l = c.l[s], c.sources[s].m = c.m[s], c.sources[s].n = c.n[s];
+  }
+  for (std::size_t r = 0; r < c.n_row(); ++r) {
+    c.uvw[2][r] = 0.7 * c.uvw[0][r] - 0.4 * c.uvw[1][r] + 1e-3 * c.uvw[2][r];
+    c.rows[r].w = c.uvw[2][r];
+  }
+  return c;
+}
+
+constexpr double kTolerances[] = {1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12};
+constexpr Polarisation kPolarisations[] = {Polarisation::kUnpolarised, Polarisation::kCircular, Polarisation::kFull,
+                                           Polarisation::kGeneral, Polarisation::kFew};
+
+TEST(UvGrid, MeetsEveryToleranceInAWideField) {
+  for (const double tolerance : kTolerances)
+    for (const double phase : {1e-9, 1.0, 30.0, 300.0}) {
+      CaseOptions o = wide_field(phase);
+      o.polarisation = Polarisation::kFull;
+      check(Case(o), tolerance);
+    }
+}
+
+TEST(UvGrid, MeetsEveryToleranceOnLongBaselines) {
+  for (const double tolerance : kTolerances)
+    for (const double phase : {1e4, 3e5}) {
+      CaseOptions o;
+      o.phase_rad = phase;
+      check(narrow_field(o, 60 / phase, 0, 0), tolerance);
+      check(narrow_field(o, 200 / phase, 0.05, -0.1), tolerance);
+    }
+}
+
+TEST(UvGrid, TakesNEverywhereFromThePhaseCentre) {
+  // Far from it n goes with l and m; that and the plane of the baselines are no reason for grids at many values of w.
+  CaseOptions o;
+  o.phase_rad = 1e4;
+  EXPECT_LE(Gridded(narrow_field(o, 0.01, 0.3, 0.2), 1e-6).plan.n_w, 6);
+}
+
+TEST(UvGrid, TakesEveryPolarisation) {
+  for (const Polarisation polarisation : kPolarisations)
+    for (const double tolerance : {1e-6, 1e-12}) {
+      CaseOptions o = wide_field();
+      o.polarisation = polarisation;
+      check(Case(o), tolerance);
+    }
+}
+
+TEST(UvGrid, TakesEveryOrderOfChannels) {
+  for (const Grid grid :
+       {Grid::kRegular, Grid::kRounded, Grid::kDescending, Grid::kGapped, Grid::kIrregular, Grid::kSingle, Grid::kWide})
+    for (const bool smearing : {false, true}) {
+      CaseOptions o = wide_field(30);
+      o.grid = grid;
+      o.smearing = smearing;
+      check(Case(o), 1e-10);
+    }
+}
+
+TEST(UvGrid, SmearsOverTimeAndBandwidth) {
+  for (const double exposure : {1e-2, 10.0, 1e3})
+    for (const double tolerance : kTolerances)
+      for (const Polarisation polarisation : {Polarisation::kUnpolarised, Polarisation::kGeneral}) {
+        CaseOptions o = wide_field();
+        o.smearing = true;
+        o.exposure_s = exposure;
+        o.polarisation = polarisation;
+        check(Case(o), tolerance);
+      }
+}
+
+TEST(UvGrid, SmearsOverTimeOnlyOrBandwidthOnly) {
+  for (const bool time : {false, true}) {
+    CaseOptions o = wide_field();
+    o.smearing = true;
+    o.exposure_s = 100;
+    Case c(o);
+    for (std::size_t r = 0; r < c.n_row() && !time; ++r) c.exposure[r] = 0, c.rows[r].exposure = 0;
+    for (std::size_t f = 0; f < c.n_channel() && time; ++f) c.width[f] = 0, c.channels[f].width = 0;
+    check(c, 1e-10);
+  }
+}
+
+TEST(UvGrid, SeriesFollowSpectra) {
+  for (const Polarisation polarisation : {Polarisation::kFull, Polarisation::kGeneral})
+    for (const double tolerance : {1e-3, 1e-6, 1e-9}) {
+      CaseOptions o = wide_field(30);
+      o.n_channel = 64;
+      o.spectra = o.smooth = true;
+      o.polarisation = polarisation;
+      check(Case(o), tolerance);
+    }
+}
+
+TEST(UvGrid, TakesAnyNumberOfSources) {
+  for (const std::size_t n_source : {1, 2, 63, 64, 65, 700}) {
+    CaseOptions o = wide_field();
+    o.n_source = n_source;
+    check(Case(o), 1e-8);
+  }
+}
+
+TEST(UvGrid, TakesSourcesAndBaselinesOnALine) {
+  for (const int sources : {0, 1, 2})
+    for (const int baselines : {0, 1, 2}) {
+      Case c(wide_field());
+      for (std::size_t s = 0; s < c.options.n_source; ++s) {
+        if (sources != 1) c.m[s] = 0.2 * c.l[s];
+        if (sources == 2) c.l[s] = 0.1, c.m[s] = 0;  // all on one spot
+        c.n[s] = std::sqrt(1 - c.l[s] * c.l[s] - c.m[s] * c.m[s]);
+        c.sources[s].l = c.l[s], c.sources[s].m = c.m[s], c.sources[s].n = c.n[s];
+      }
+      for (std::size_t r = 0; r < c.n_row(); ++r) {
+        if (baselines != 1) c.uvw[1][r] = c.rows[r].v = 0;
+        if (baselines == 2) c.uvw[0][r] = c.uvw[2][r] = c.rows[r].u = c.rows[r].w = 0;
+      }
+      check(c, 1e-10);
+    }
+}
+
+TEST(UvGrid, TakesOneVisibility) {
+  CaseOptions o = wide_field();
+  o.n_baseline = o.n_time = 1;
+  o.grid = Grid::kSingle;
+  check(Case(o), 1e-12);
+}
+
+TEST(UvGrid, GivesTheSameBitsForAnyNumberOfThreads) {
+  CaseOptions o = wide_field();
+  o.n_source = 1000;
+  o.smearing = true;
+  o.polarisation = Polarisation::kFull;
+  Gridded gridded(o, 1e-6);
+  const auto one = gridded.evaluate(1);
+  for (const int n_thread : {2, 3, 5}) {
+    const auto several = gridded.evaluate(n_thread);
+    EXPECT_EQ(std::memcmp(one.data(), several.data(), one.size() * sizeof one[0]), 0) << n_thread;
+  }
+}
+
+TEST(UvGrid, MakesAsManyGridsAsFitIntoMemory) {
+  for (const Polarisation polarisation : {Polarisation::kFull, Polarisation::kGeneral}) {
+    CaseOptions o = wide_field();
+    o.polarisation = polarisation;
+    Gridded gridded(o, 1e-8);
+    ASSERT_GT(gridded.plan.n_grid(), 20u);
+    const std::size_t bytes = sizeof(Complex<double>) * gridded.plan.grid_size();
+    for (const std::size_t grid_bytes : {std::size_t{1}, 7 * bytes, 2 * gridded.plan.n_grid() * bytes})
+      EXPECT_LE(largest_error(gridded.evaluate(2, grid_bytes), gridded.c.expected(), gridded.c.total_flux()), 1e-8);
+  }
+}
+
+TEST(UvGrid, SaysWhatStandsInItsWay) {
+  const auto obstacle = [](const Case& c, double tolerance = 1e-6) { return Gridded(c, tolerance).plan.obstacle; };
+  const auto expect = [&](const Case& c, const char* text, double tolerance = 1e-6) {
+    EXPECT_NE(obstacle(c, tolerance).find(text), std::string::npos) << text << ": " << obstacle(c, tolerance);
+  };
+  CaseOptions o = wide_field();
+  EXPECT_EQ(obstacle(Case(o)), "");
+  expect(Case(o), "tolerance", 1e-14);
+  expect(Case(wide_field(1e5)), "too wide");
+  Case huge = narrow_field(wide_field(1e7), 0.3, 0, 0);
+  for (std::size_t r = 0; r < huge.n_row(); ++r) huge.uvw[2][r] = 0;
+  for (double& n : huge.n) n = 1;
+  expect(huge, "too large");
+  Case nowhere{o};
+  nowhere.uvw[0][2] = std::nan("");
+  expect(nowhere, "finite");
+  Case lost{o};
+  lost.l[3] = std::nan("");
+  expect(lost, "finite");
+  o.smearing = true;
+  o.exposure_s = 1e6;
+  expect(Case(o), "too far");
+  o = wide_field();
+  o.spectra = true;
+  expect(Case(o), "spectra");
+  o = wide_field();
+  o.gaussians = true;
+  expect(Case(o), "shape");
+  o = wide_field();
+  o.jones = JonesKind::kMatrix;
+  expect(Case(o), "Jones");
+  o = wide_field();
+  o.n_source = 0;
+  expect(Case(o), "nothing");
+}
+
+TEST(UvGrid, ABrightnessThatIsNoNumberReachesAllThatSeeIt) {
+  Case c(wide_field());
+  c.brightness[3].re = std::nan("");
+  const std::vector<Complex<double>> got = Gridded(c, 1e-6).evaluate();
+  for (std::size_t r = 0; r < c.n_row(); ++r)
+    for (std::size_t f = 0; f < c.n_channel(); ++f) EXPECT_TRUE(std::isnan(got[4 * r * c.n_channel() + f].re));
+}
+
+TEST(UvGrid, PointsInWAreWhatTheErrorAsksFor) {
+  // The interpolant of exp(i phase x) at Chebyshev points, by its barycentric form.
+  for (const double phase : {0.01, 1.0, 20.0, 150.0}) {
+    for (int n = 2; n < psv::uv_grid::kMostWPoints; n += 5) {
+      const double bound = psv::uv_grid::w_points_error(n, phase);
+      if (bound > 1 || bound < 1e-12) continue;
+      psv::uv_grid::UvGridPlan plan;
+      plan.n_w = n;
+      const psv::uv_grid::WPoints points = psv::uv_grid::w_points_of(plan);
+      double worst = 0;
+      for (int i = 0; i <= 997; ++i) {
+        const double x = 2.0 * i / 997 - 1;
+        Complex<double> sum;
+        double shares = 0;
+        for (int k = 0; k < n; ++k) {
+          const double share = points.weight[k] / (x - points.at[k]);
+          shares += share;
+          sum += share * Complex<double>(std::cos(phase * points.at[k]), std::sin(phase * points.at[k]));
+        }
+        sum = sum * (1 / shares) - Complex<double>(std::cos(phase * x), std::sin(phase * x));
+        keep_larger(worst, std::hypot(sum.re, sum.im));
+      }
+      EXPECT_LE(worst, bound + 1e-13) << phase << ' ' << n;
+      EXPECT_GE(worst, 0.1 * bound - 1e-13) << phase << ' ' << n;
+    }
+  }
+}
+
+TEST(UvGrid, IsAsAccurateOnEveryInstructionSet) {
+  for_each_instruction_set([] {
+    for (const double tolerance : kTolerances) {
+      CaseOptions o = wide_field(30);
+      o.smearing = true;
+      o.polarisation = Polarisation::kFull;
+      check(Case(o), tolerance);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace rimetree::testing
