@@ -43,7 +43,8 @@ struct Costs {
   static constexpr double kWeigh = 100, kCells = 2.0;  ///< per source and grid; and vector of the kernel's cells
   static constexpr double kLine = 0.4, kColumn = 1.5;  ///< per cell of a transform, and binary digit of the cells
   static constexpr double kPlaceSample = 170,
-                          kInterpolate = 0.3;  ///< per visibility and node of its rules; and such vector
+                          kInterpolate = 0.3;  ///< per sample; and such vector
+  static constexpr double kMeans = 0.1;        ///< per channel, point and plane of the means over cells
   // Going back row by row, times the direct sum: of one plane, of several, with Jones terms, with such that vary along
   // channels.
   static constexpr double kRowsReverse[] = {4.4, 3.0, 1.4, 3.2};
@@ -127,8 +128,10 @@ double uv_grid_seconds(const UvGridPlan& plan) {
   const auto line = [](const GridAxis& axis) { return double(axis.n_cell) * std::log2(double(axis.n_cell)); };
   double each = n_source * (Costs::kWeigh + Costs::kCells * vectors);
   each += Costs::kLine * double(y.n_used) * line(x) + Costs::kColumn * double(x.n_mode) * line(y);
-  const double samples = plan.n_sample * (Costs::kPlaceSample + n_grid * Costs::kInterpolate * vectors);
-  return 1e-9 * (n_source * Costs::kPlaceOnGrid + n_grid * each + samples);
+  const double samples = plan.means.n_sample * (Costs::kPlaceSample + n_grid * Costs::kInterpolate * vectors);
+  const double series = double(plan.sky.planes.size() * plan.sky.n_term);
+  const double means = plan.means.n_product * series * Costs::kMeans * vector_factor();
+  return 1e-9 * (n_source * Costs::kPlaceOnGrid + n_grid * each + samples + means);
 }
 
 /// Products of complex numbers per pair and source.

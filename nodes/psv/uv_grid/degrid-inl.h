@@ -6,8 +6,10 @@
 #define RIMETREE_NODES_PSV_UV_GRID_DEGRID_INL_H_
 #endif
 
+#include <algorithm>
 #include <cmath>
 
+#include "nodes/psv/exposure_rule.h"
 #include "nodes/psv/fourier/gridding-inl.h"
 #include "nodes/psv/uv_grid/grids.h"
 #include "nodes/psv/uv_grid/samples.h"
@@ -41,7 +43,7 @@ inline RowPoint point_of(const SampledRow& row) {
   RowPoint point{frame.of_baseline(rows.u[r], rows.v[r], rows.w[r]),
                  {{0, 0, 0}},
                  frame.common_path(rows.u[r], rows.v[r], rows.w[r])};
-  if (row.plan.rows[r].time == 1) return point;
+  if (!row.plan.means.is_smeared_in_time(row.plan.means.rows[r])) return point;
   const Point rate = frame.of_baseline(rows.du[r], rows.dv[r], rows.dw[r]);
   for (int i = 0; i < 3; ++i) point.change.at[i] = rows.exposure_s[r] * rate.at[i];
   point.path_change = rows.exposure_s[r] * frame.common_path(rows.du[r], rows.dv[r], rows.dw[r]);
@@ -71,25 +73,6 @@ inline void place_sample(const UvGridPlan& plan, const RowPoint& point, long dou
   }
   const double half = plan.samples.half(2);
   sample.w = half > 0 ? static_cast<double>(at[2] - plan.samples.middle(2)) / half : 0;
-}
-
-/// What each point in W counts.
-inline void w_shares(const WPoints& points, int n, double w, double* shares) {
-  if (n == 1) {
-    shares[0] = 1;
-    return;
-  }
-  double sum = 0;
-  for (int k = 0; k < n; ++k) {
-    const double from = w - points.at[k];
-    if (from == 0) {
-      std::fill_n(shares, n, 0.0);
-      shares[k] = 1;
-      return;
-    }
-    sum += shares[k] = points.weight[k] / from;
-  }
-  for (int k = 0; k < n; ++k) shares[k] /= sum;
 }
 
 /// The value of a grid there, by a kernel whose values are kStride numbers.
@@ -125,87 +108,166 @@ inline void chebyshev_values(std::size_t channel, std::size_t n_channel, std::si
   for (std::size_t j = 0; j < n; ++j) values[j] = j == 0 ? 1 : j == 1 ? x : 2 * x * values[j - 1] - values[j - 2];
 }
 
-/// Samples of a row that are interpolated together, a grid after the other: what they read of one stays in the nearest
-/// cache.
-class SampleBlock {
+/// The values of samples of a row, [plane][term][sample]. Some samples are interpolated together, a grid after the
+/// other: what they read of one stays in the nearest cache.
+class SampleValues {
  public:
-  explicit SampleBlock(const SampledRow& row) : row_(row), point_(point_of(row)) {}
+  explicit SampleValues(const SampledRow& row) : row_(row), point_(point_of(row)) {}
 
-  /// A node of the rules of a channel.
-  void add(std::size_t channel, long double p, long double q, double weight) {
-    Sample& sample = samples_[count_];
-    place_sample(row_.plan, point_, p, q, sample);
-    w_shares(row_.points, row_.plan.n_w, sample.w, shares_[count_]);
-    chebyshev_values(channel, row_.of.n_channel(), row_.plan.sky.n_term, terms_[count_]);
-    channel_[count_] = channel;
-    weight_[count_] = weight;
-    if (++count_ == kSamples) finish();
+  void begin(std::size_t n_sample) {
+    n_sample_ = n_sample;
+    count_ = done_ = 0;
+    row_.values.assign(row_.plan.sky.planes.size() * row_.plan.sky.n_term * n_sample, {});
   }
-  /// Brings what is left to the row.
-  void finish() {
-    const UvGridPlan& plan = row_.plan;
-    Complex<double> sums[kSamples][4] = {};
-    switch (plan.kernel->stride) {
+  /// The next one, at p (U, V, W) + q (dU, dV, dW).
+  void add(long double p, long double q) {
+    place_sample(row_.plan, point_, p, q, samples_[count_]);
+    row_.w_points.shares(samples_[count_].w, shares_[count_]);
+    if (++count_ == kTogether) flush();
+  }
+  void flush() {
+    switch (row_.plan.kernel->stride) {
       case 8:
-        add_grids<8>(sums);
+        interpolate_all<8>();
         break;
       case 16:
-        add_grids<16>(sums);
+        interpolate_all<16>();
         break;
       case 24:
-        add_grids<24>(sums);
+        interpolate_all<24>();
         break;
       default:
-        add_grids<2 * kMaxKernelWidth>(sums);
+        interpolate_all<2 * kMaxKernelWidth>();
     }
-    for (std::size_t p = 0; p < plan.sky.planes.size(); ++p) {
-      Complex<double>* to = row_.to + static_cast<std::ptrdiff_t>(plan.sky.slot_of(p)) * row_.plane_stride;
-      for (std::size_t i = 0; i < count_; ++i) {
-        const Complex<double> value = samples_[i].mirrored ? conj(sums[i][p]) : sums[i][p];
-        to[channel_[i]] += weight_[i] * (samples_[i].phasor * value);
-      }
-    }
+    done_ += count_;
     count_ = 0;
+  }
+  const Complex<double>* of(std::size_t plane, std::size_t term) const {
+    return row_.values.data() + (plane * row_.plan.sky.n_term + term) * n_sample_;
   }
 
  private:
-  static constexpr std::size_t kSamples = 16;
+  static constexpr std::size_t kTogether = 16;
 
   template <std::size_t kStride>
-  void add_grids(Complex<double> (&sums)[kSamples][4]) const {
+  void interpolate_all() {
     const UvGridPlan& plan = row_.plan;
     for (std::size_t g = 0; g < row_.grids.count; ++g) {
       const GridNumber number = grid_number(plan, row_.grids.first + g);
       const Complex<double>* grid = row_.grids.values + g * plan.grid_size();
-      for (std::size_t i = 0; i < count_; ++i)
-        sums[i][number.plane] +=
-            shares_[i][number.w] * terms_[i][number.term] * interpolate<kStride>(plan, samples_[i], grid);
+      Complex<double>* to = row_.values.data() + (number.plane * plan.sky.n_term + number.term) * n_sample_ + done_;
+      for (std::size_t i = 0; i < count_; ++i) {
+        const Complex<double> value = shares_[i][number.w] * interpolate<kStride>(plan, samples_[i], grid);
+        to[i] += samples_[i].phasor * (samples_[i].mirrored ? conj(value) : value);
+      }
     }
   }
 
   const SampledRow& row_;
   RowPoint point_;
-  std::size_t count_ = 0, channel_[kSamples];
-  Sample samples_[kSamples];
-  double weight_[kSamples], terms_[kSamples][kMaxTerms], shares_[kSamples][kMostWPoints];
+  std::size_t n_sample_ = 0, done_ = 0, count_ = 0;
+  Sample samples_[kTogether];
+  double shares_[kTogether][kMostPoints];
 };
 
-inline void degrid_row(const SampledRow& row) {
+inline Complex<double>* plane_of(const SampledRow& row, std::size_t plane) {
+  return row.to + static_cast<std::ptrdiff_t>(row.plan.sky.slot_of(plane)) * row.plane_stride;
+}
+
+constexpr long double kPerMetre = 1 / static_cast<long double>(kSpeedOfLight_m_s);
+
+/// Each cell by rules of its own; some channels at a time.
+inline void add_by_rules(const SampledRow& row, SampleValues& values) {
   const Channels& channels = row.of.channels;
-  const RowNodes nodes = row.plan.rows[row.number];
-  const ExposureRule &of_time = exposure_rule(nodes.time), &of_width = exposure_rule(nodes.frequency);
-  const auto per_hz = 1 / static_cast<long double>(kSpeedOfLight_m_s);
-  const bool smeared = row.of.rows.is_smeared_in_frequency();
-  SampleBlock block(row);
-  for (std::size_t f = 0; f < row.of.n_channel(); ++f) {
-    const long double nu = channels.frequency_hz[f] * per_hz;
-    const long double half_width = smeared ? 0.5L * channels.width_hz[f] * per_hz : 0;
-    for (int t = 0; t < nodes.time; ++t)
-      for (int k = 0; k < nodes.frequency; ++k)
-        block.add(f, nu + of_width.node[k] * half_width, 0.5L * of_time.node[t] * nu,
-                  of_time.weight[t] * of_width.weight[k]);
+  const CellMeans& means = row.plan.means;
+  const RowMeans& how = means.rows[row.number];
+  const ExposureRule &of_time = exposure_rule(how.n_time), &of_width = exposure_rule(how.n_frequency);
+  const std::size_t n_channel = row.of.n_channel(), n_term = row.plan.sky.n_term;
+  const std::size_t each = std::size_t{how.n_time} * how.n_frequency, together = (127 + each) / each;
+  double terms[kMaxTerms];
+  for (std::size_t first = 0; first < n_channel; first += together) {
+    const std::size_t count = std::min(together, n_channel - first);
+    values.begin(count * each);
+    for (std::size_t f = first; f < first + count; ++f) {
+      const long double nu = channels.frequency_hz[f] * kPerMetre, half = means.half_width_hz[f] * kPerMetre;
+      for (int t = 0; t < how.n_time; ++t)
+        for (int k = 0; k < how.n_frequency; ++k) values.add(nu + of_width.node[k] * half, 0.5L * of_time.node[t] * nu);
+    }
+    values.flush();
+    for (std::size_t f = first; f < first + count; ++f) {
+      chebyshev_values(f, n_channel, n_term, terms);
+      for (std::size_t p = 0; p < row.plan.sky.planes.size(); ++p)
+        for (std::size_t j = 0; j < n_term; ++j) {
+          const Complex<double>* value = values.of(p, j) + (f - first) * each;
+          Complex<double> sum;
+          for (int t = 0; t < how.n_time; ++t)
+            for (int k = 0; k < how.n_frequency; ++k) sum += of_time.weight[t] * of_width.weight[k] * *value++;
+          plane_of(row, p)[f] += terms[j] * sum;
+        }
+    }
   }
-  block.finish();
+}
+
+/// Means over the cells of channels k, k + 1, ... in the order of frequency, from samples [point of the band][point of
+/// the exposure].
+HWY_INLINE void mean_of_points(const CellMeans& means, const BandPoints& band, const ExposurePoints& exposure,
+                               std::size_t k, const Complex<double>* HWY_RESTRICT value, double* HWY_RESTRICT re,
+                               double* HWY_RESTRICT im) {
+  const GridTag d;
+  GridVec sum_re = hn::Zero(d), sum_im = hn::Zero(d);
+  for (int i = 0; i < band.n_point; ++i) {
+    GridVec in_re = hn::Zero(d), in_im = hn::Zero(d);
+    const double* share = exposure.share.data() + k;
+    for (int j = 0; j < exposure.n_point; ++j, ++value, share += means.stride) {
+      const GridVec part = hn::LoadU(d, share);
+      in_re = hn::MulAdd(part, hn::Set(d, value->re), in_re);
+      in_im = hn::MulAdd(part, hn::Set(d, value->im), in_im);
+    }
+    const GridVec part = hn::LoadU(d, band.share.data() + static_cast<std::size_t>(i) * means.stride + k);
+    sum_re = hn::MulAdd(part, in_re, sum_re);
+    sum_im = hn::MulAdd(part, in_im, sum_im);
+  }
+  hn::Store(sum_re, d, re);
+  hn::Store(sum_im, d, im);
+}
+
+/// Polynomials through samples at points of the band and the exposure.
+inline void add_by_points(const SampledRow& row, SampleValues& values) {
+  const GridTag d;
+  const CellMeans& means = row.plan.means;
+  const RowMeans& how = means.rows[row.number];
+  const BandPoints& band = means.bands.at(how.band);
+  const ExposurePoints& exposure = means.exposures.at(how.exposure);
+  const std::size_t n_channel = row.of.n_channel(), n_term = row.plan.sky.n_term;
+  double terms[kMaxTerms];
+  alignas(64) double re[8], im[8];
+  for (const Segment& segment : band.segments) {
+    const long double middle = 0.5L * segment.low_hz + 0.5L * segment.high_hz;
+    const long double half = 0.5L * segment.high_hz - 0.5L * segment.low_hz;
+    values.begin(static_cast<std::size_t>(band.n_point * exposure.n_point));
+    for (const double p : band.at)
+      for (const double q : exposure.at)
+        values.add((middle + half * p) * kPerMetre, 0.5L * q * means.highest_hz * kPerMetre);
+    values.flush();
+    for (std::size_t k = segment.begin; k < segment.end; k += hn::Lanes(d))
+      for (std::size_t p = 0; p < row.plan.sky.planes.size(); ++p)
+        for (std::size_t j = 0; j < n_term; ++j) {
+          mean_of_points(means, band, exposure, k, values.of(p, j), re, im);
+          for (std::size_t i = 0; i < std::min(hn::Lanes(d), segment.end - k); ++i) {
+            const std::size_t f = means.order[k + i];
+            chebyshev_values(f, n_channel, n_term, terms);
+            plane_of(row, p)[f] += Complex<double>(terms[j] * re[i], terms[j] * im[i]);
+          }
+        }
+  }
+}
+
+inline void degrid_row(const SampledRow& row) {
+  SampleValues values(row);
+  if (row.plan.means.rows[row.number].by_points)
+    add_by_points(row, values);
+  else
+    add_by_rules(row, values);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -14,9 +14,10 @@ struct GridSet {
 /// A row, to which some grids are added.
 struct SampledRow {
   const UvGridPlan& plan;
-  const WPoints& points;
+  const Points& w_points;
   const Summed& of;
   GridSet grids;
+  std::vector<Complex<double>>& values;  ///< scratch of a thread
   std::size_t number = 0;
   Complex<double>* to = nullptr;  ///< [slot of a plane][channel]; see SeriesSky::slot_of
   std::ptrdiff_t plane_stride = 0;

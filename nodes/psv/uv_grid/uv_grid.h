@@ -10,9 +10,9 @@
 // a grid of its own. The more common way is a kernel in w, too (Offringa et al. 2014, MNRAS 444, 606; Arras et al.
 // 2021, A&A 646, A58): it needs more grids.
 //
-// What varies along the band: coordinates are those of each channel, in any order. Spectra are Chebyshev series, one
-// grid for each term. Smearing, the product of the means over exposure and channel, is the sum over the nodes of
-// Gauss-Legendre rules, each a visibility of its own: exact in phase for all sources.
+// What varies along the band: channels may be in any order. Spectra are Chebyshev series, one grid for each term.
+// Smearing, the product of the means over exposure and channel, is made of samples in and between the cells (means.h),
+// each a visibility of its own: exact in phase for all sources.
 //
 // As brightness planes are real, V(-u, -v, -w) is the conjugate of V(u, v, w): only half of the plane is needed.
 #pragma once
@@ -22,18 +22,17 @@
 #include <string>
 #include <vector>
 
-#include "nodes/psv/exposure_rule.h"
 #include "nodes/psv/fourier/gridding.h"
 #include "nodes/psv/fourier/spectra.h"
 #include "nodes/psv/fourier/transform.h"
 #include "nodes/psv/summed.h"
 #include "nodes/psv/uv_grid/frame.h"
+#include "nodes/psv/uv_grid/means.h"
 #include "runtime/core/threads/thread_pool.h"
 
 namespace rimetree::psv::uv_grid {
 using namespace fourier;
 
-inline constexpr int kMostWPoints = 256;
 inline constexpr std::size_t kCellPad = 4;  ///< beside lines, for kernels that reach over them
 
 /// One axis of the grid: directions in cells, and uv in modes, which the transform of n_cell cells gives.
@@ -49,11 +48,6 @@ struct GridAxis {
   std::vector<double> correction;  ///< [mode]: 1 / transform of the kernel; made last
 };
 
-/// Nodes of the rules for smearing of one row.
-struct RowNodes {
-  std::uint8_t time = 1, frequency = 1;
-};
-
 struct UvGridPlan {
   Frame frame;
   Box sources;      ///< x, y, z
@@ -63,10 +57,9 @@ struct UvGridPlan {
   int n_w = 1;  ///< Chebyshev points in W
   SeriesSky sky;
   const GriddingKernel* kernel = nullptr;
-  std::vector<RowNodes> rows;  ///< [row]
-  double n_sample = 0;         ///< visibilities, each as many times as its rules have nodes
-  double bound = 0;            ///< of the error, as a fraction of the total flux
-  std::string obstacle;        ///< why the method cannot be used; the rest is not filled then
+  CellMeans means;
+  double bound = 0;      ///< of the error, as a fraction of the total flux
+  std::string obstacle;  ///< why the method cannot be used; the rest is not filled then
 
   std::size_t n_grid() const { return sky.planes.size() * sky.n_term * static_cast<std::size_t>(n_w); }
   std::size_t grid_size() const { return axis[0].n_mode * axis[1].n_mode; }
@@ -76,22 +69,11 @@ struct UvGridPlan {
 /// method needs to be done with everything, that is an obstacle.
 UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds);
 
-/// Points in W as samples are interpolated between them: barycentric weights (Trefethen 2013, theorem 5.2).
-struct WPoints {
-  double at[kMostWPoints], weight[kMostWPoints];
-};
-WPoints w_points_of(const UvGridPlan& plan);
-
 /// What grids take that are there together, if one does not take more.
 inline constexpr std::size_t kGridBytes = std::size_t{1} << 30;
 
 /// All rows. Bits do not depend on the number of threads. Throws Cancelled.
 void solve_by_uv_grid(const Summed& of, UvGridPlan& plan, const Output& out, ThreadPool& threads,
                       Cancellation& cancellation, std::size_t grid_bytes = kGridBytes);
-
-/// The error of interpolating exp(i phase x), |x| <= 1, at n Chebyshev points is at most this: the coefficients of its
-/// series are 2 J_j(phase) (Abramowitz & Stegun 1964, 9.1.44 and 9.1.45), and those left out come in twice (Trefethen
-/// 2013, Approximation Theory and Approximation Practice, theorem 4.2).
-double w_points_error(int n, double phase_rad);
 
 }  // namespace rimetree::psv::uv_grid

@@ -10,66 +10,28 @@
 namespace rimetree::psv::uv_grid {
 namespace {
 
-// What series, rules and interpolation in W may take of the tolerance; their errors fall quickly with one more term.
-// The kernel, whose error falls in coarse steps of its width, gets what is left.
-constexpr double kSeriesShare = 0.01, kExposureShare = 0.005, kWShare = 0.01;
+// What series, each mean and interpolation in W may take of the tolerance; their errors fall quickly with one more
+// term. The kernel, whose error falls in coarse steps of its width, gets what is left.
+constexpr double kSeriesShare = 0.01, kMeansShare = 0.005, kWShare = 0.01;
+constexpr double kLeastSeconds = 1e-3;       ///< that grids take on one core
 constexpr std::size_t kLongestLine = 65536;  ///< cells
 constexpr std::size_t kLargestGridBytes = std::size_t{4} << 30;
-/// Rounding in double precision of sums on the grid, which the kernel lets grow on the way there and back, on either
-/// axis; without that growth.
-constexpr double kRounding = 2e-16;
-
-/// The fewest nodes of a rule whose error is at most so much for a phase that changes by 2 `half_change`; 0: too many.
-int nodes_for(double half_change, const double (&limit)[kMaxExposureNodes]) {
-  for (int n = 1; n <= kMaxExposureNodes; ++n)
-    if (half_change <= limit[n - 1]) return n;
-  return 0;
-}
-
-/// How many nodes the smearing of each row needs. `error`: of one mean.
-bool plan_nodes(UvGridPlan& plan, const Summed& of, double error) {
-  double limit[kMaxExposureNodes];
-  for (int n = 1; n <= kMaxExposureNodes; ++n) limit[n - 1] = exposure_rule_limit(n, error);
-  const auto& [sky, channels, rows, jones, owner, version, ends] = of;
-  double width_hz = 0;
-  for (const double width : channels.width_hz) width_hz = std::max(width_hz, std::abs(width));
-  plan.rows.resize(rows.n_row);
-  for (std::size_t r = 0; r < rows.n_row; ++r) {
-    double time = 0, frequency = 0;
-    if (rows.is_smeared_in_time())
-      time = sky.extent.bound_of_change(rows.du[r], rows.dv[r], rows.dw[r], rows.exposure_s[r]) * channels.highest_hz;
-    if (rows.is_smeared_in_frequency()) frequency = sky.extent.bound(rows.u[r], rows.v[r], rows.w[r]) * width_hz;
-    const int n_time = nodes_for(kPi * time / kSpeedOfLight_m_s, limit);
-    const int n_frequency = nodes_for(kPi * frequency / kSpeedOfLight_m_s, limit);
-    if (n_time == 0 || n_frequency == 0) {
-      plan.obstacle = std::isfinite(time + frequency) ? "phases of some baselines turn too far within a cell"
-                                                      : "baselines or directions are not finite";
-      return false;
-    }
-    plan.rows[r] = {static_cast<std::uint8_t>(n_time), static_cast<std::uint8_t>(n_frequency)};
-    plan.n_sample += double(n_time) * n_frequency * double(of.n_channel());
-  }
-  return true;
-}
+/// Rounding in double precision on the way to the grid and off it, before the kernel lets it grow, on either axis.
+/// Errors of the cells that a kernel covers do not add up in phase: tests find a hundredth of this.
+constexpr double kRounding = 1e-15;
 
 /// What samples reach. Those of a row are at p (U, V, W) + q (dU, dV, dW), with p and q in a rectangle: its corners
 /// reach farthest.
 Box samples_of(const UvGridPlan& plan, const Summed& of) {
   const Rows& rows = of.rows;
-  const Channels& channels = of.channels;
-  double low_hz = std::numeric_limits<double>::infinity(), high_hz = -low_hz;
-  for (std::size_t f = 0; f < of.n_channel(); ++f) {
-    const double half = rows.is_smeared_in_frequency() ? 0.5 * std::abs(channels.width_hz[f]) : 0;
-    low_hz = std::min(low_hz, channels.frequency_hz[f] - half);
-    high_hz = std::max(high_hz, channels.frequency_hz[f] + half);
-  }
   Box box;
   for (std::size_t r = 0; r < rows.n_row; ++r) {
     const Point at = plan.frame.of_baseline(rows.u[r], rows.v[r], rows.w[r]);
     Point change{{0, 0, 0}};
-    if (plan.rows[r].time > 1) change = plan.frame.of_baseline(rows.du[r], rows.dv[r], rows.dw[r]);
-    const double half = plan.rows[r].time > 1 ? 0.5 * rows.exposure_s[r] * channels.highest_hz : 0;
-    for (const double hz : {low_hz, high_hz})
+    const bool smeared = plan.means.is_smeared_in_time(plan.means.rows[r]);
+    if (smeared) change = plan.frame.of_baseline(rows.du[r], rows.dv[r], rows.dw[r]);
+    const double half = smeared ? 0.5 * rows.exposure_s[r] * plan.means.highest_hz : 0;
+    for (const double hz : {plan.means.low_hz, plan.means.high_hz})
       for (const double q : {-half, half}) {
         double corner[3];
         for (int i = 0; i < 3; ++i)
@@ -119,20 +81,6 @@ void set_axis(GridAxis& axis, double sources, double samples, int width) {
   axis.n_mode = static_cast<std::size_t>(2 * modes + 1) + kCellPad;
 }
 
-/// The fewest; 0 if that is too many.
-int w_points(double phase_rad, double error) {
-  if (!(phase_rad < kMostWPoints)) return 0;  // there are no fewer points than radians
-  int too_few = 0, enough = kMostWPoints + 1;
-  while (enough - too_few > 1) {
-    const int n = (too_few + enough) / 2;
-    (w_points_error(n, phase_rad) <= error ? enough : too_few) = n;
-  }
-  return enough <= kMostWPoints ? enough : 0;
-}
-
-/// By how much the largest error at Chebyshev points may grow between them (Trefethen 2013, theorem 15.2).
-double lebesgue(int n) { return 2 / kPi * std::log(double(n)) + 1; }
-
 /// Of phases and positions, in radians: they are worked out in long double from numbers that are exact.
 double phase_rounding(const UvGridPlan& plan, const Summed& of) {
   double path = 0, turns = 0;
@@ -160,20 +108,13 @@ void choose_mirror(UvGridPlan& plan) {
 }
 
 /// Of grids, with a kernel of some width on both axes, as a fraction of the total flux.
-double grid_error(const GriddingKernel& kernel, int n_w) {
+double grid_error(const GriddingKernel& kernel, const UvGridPlan& plan) {
   const double one = two_step_bound(kernel);
-  return (one * (2 + one) + kRounding * std::pow(kernel.growth, 4)) * lebesgue(n_w);
+  const double of_sample = one * (2 + one) + kRounding * kernel.growth * kernel.growth;
+  return of_sample * growth_between(plan.n_w) * plan.means.growth;
 }
 
 }  // namespace
-
-double w_points_error(int n, double phase_rad) {
-  double error = 0;
-  // From j = 2 phase on each term is less than half the one before.
-  const int last = n + static_cast<int>(2 * phase_rad) + 60;
-  for (int j = n; j <= last; ++j) error += 4 * std::abs(std::cyl_bessel_j(double(j), phase_rad));
-  return error;
-}
 
 UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds) {
   const auto& [sky, channels, rows, jones, owner, version, ends] = of;
@@ -181,7 +122,11 @@ UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds
   if (jones.n_pair > 0) plan.obstacle = "there are Jones terms";
   if (sky.n_point < sky.n_source) plan.obstacle = "there are sources with a shape";
   if (sky.n_source == 0 || rows.n_row == 0 || of.n_channel() == 0) plan.obstacle = "there is nothing to sum up";
-  if (!plan.obstacle.empty() || !plan_nodes(plan, of, kExposureShare * tolerance)) return plan;
+  if (worth_seconds < kLeastSeconds) plan.obstacle = "there is too little to sum up";
+  if (!plan.obstacle.empty()) return plan;
+  plan.means = plan_means(of, kMeansShare * tolerance, worth_seconds);
+  plan.obstacle = plan.means.obstacle;
+  if (!plan.obstacle.empty()) return plan;
   plan.frame = frame_of(sky, rows);
   plan.sources = box_of(plan, sky);
   plan.samples = samples_of(plan, of);
@@ -197,20 +142,20 @@ UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds
     plan.obstacle = "there is nothing to sum up";
     return plan;
   }
-  plan.bound += plan.sky.series_error + (2 * kExposureShare + kWShare) * tolerance;
+  plan.bound += plan.sky.series_error + plan.means.error + kWShare * tolerance * plan.means.growth;
   if (plan.sky.stokes) choose_mirror(plan);
-  plan.n_w = w_points(2 * kPi * plan.samples.half(2) * plan.sources.half(2), kWShare * tolerance);
+  plan.n_w = points_for(2 * kPi * plan.samples.half(2) * plan.sources.half(2), kWShare * tolerance);
   if (plan.n_w == 0) {
     plan.obstacle = "the field is too wide for baselines so far from a plane";
     return plan;
   }
   for (int width = 4; width <= kMaxKernelWidth && plan.kernel == nullptr; width += 2)
-    if (plan.bound + grid_error(gridding_kernel(width), plan.n_w) <= tolerance) plan.kernel = &gridding_kernel(width);
+    if (plan.bound + grid_error(gridding_kernel(width), plan) <= tolerance) plan.kernel = &gridding_kernel(width);
   if (plan.kernel == nullptr) {
     plan.obstacle = "the tolerance is beyond its kernels";
     return plan;
   }
-  plan.bound += grid_error(*plan.kernel, plan.n_w);
+  plan.bound += grid_error(*plan.kernel, plan);
   for (int i = 0; i < 2; ++i) set_axis(plan.axis[i], plan.sources.half(i), plan.samples.half(i), plan.kernel->width);
   if (std::max(plan.axis[0].n_cell, plan.axis[1].n_cell) > kLongestLine ||
       sizeof(Complex<double>) * (plan.grid_size() + plan.axis[1].n_used * plan.axis[0].n_mode) > kLargestGridBytes)

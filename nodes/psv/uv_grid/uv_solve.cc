@@ -39,34 +39,28 @@ void to_correlations(Complex<double>* row, std::ptrdiff_t plane_stride, std::siz
 
 }  // namespace
 
-WPoints w_points_of(const UvGridPlan& plan) {
-  WPoints points{};
-  for (int k = 0; k < plan.n_w; ++k) {
-    points.at[k] = chebyshev_point(k, plan.n_w);
-    points.weight[k] = (k % 2 == 0 ? 1 : -1) * std::sin(kPi * (k + 0.5) / plan.n_w);
-  }
-  return points;
-}
-
 void solve_by_uv_grid(const Summed& of, UvGridPlan& plan, const Output& out, ThreadPool& threads,
                       Cancellation& cancellation, std::size_t grid_bytes) {
   for (GridAxis& axis : plan.axis) finish_axis(axis, *plan.kernel);
-  const WPoints points = w_points_of(plan);
+  finish_means(plan.means, of.channels);
+  const Points w_points(plan.n_w);
   const PlacedSources sources = place_sources(plan, threads);
   GridMaker maker(plan, sources, threads, cancellation);
   const std::size_t n_grid = plan.n_grid(), size = plan.grid_size();
   const std::size_t together = std::clamp<std::size_t>(grid_bytes / (sizeof(Complex<double>) * size), 1, n_grid);
   std::vector<Complex<double>> grids(together * size);
+  std::vector<std::vector<Complex<double>>> values(static_cast<std::size_t>(threads.size()));
   const std::size_t range = std::max<std::size_t>(1, kRangeSamples / of.n_channel());
   for (std::size_t first = 0; first < n_grid; first += together) {
     const GridSet set{first, std::min(together, n_grid - first), grids.data()};
     for (std::size_t g = 0; g < set.count; ++g) maker.make(first + g, grids.data() + g * size);
     threads.parallel_for(
         of.rows.n_row, range,
-        [&](std::size_t begin, std::size_t end, int) {
+        [&](std::size_t begin, std::size_t end, int worker) {
           for (std::size_t row = begin; row < end; ++row) {
             if (first == 0) clear(out, row, of.n_channel());
-            add_samples({plan, points, of, set, row, out.row[row], out.plane_stride});
+            add_samples({plan, w_points, of, set, values[static_cast<std::size_t>(worker)], row, out.row[row],
+                         out.plane_stride});
             if (first + set.count == n_grid && plan.sky.stokes)
               to_correlations(out.row[row], out.plane_stride, of.n_channel());
           }

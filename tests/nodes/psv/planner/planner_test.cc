@@ -103,7 +103,7 @@ TEST(PsvPlanner, LooksForSeriesNoLongerThanSumsTake) {
   EXPECT_NE(reason().find("the spectra need too many terms for so little to sum up"), std::string::npos) << reason();
   o.n_baseline = 5000;
   EXPECT_NE(reason().find("the spectra need too many terms"), std::string::npos) << reason();
-  EXPECT_EQ(reason().find("for so little"), std::string::npos) << reason();
+  EXPECT_EQ(reason().find("terms for so little"), std::string::npos) << reason();
 }
 
 /// As a model image has.

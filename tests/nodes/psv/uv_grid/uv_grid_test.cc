@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -153,6 +154,43 @@ TEST(UvGrid, SmearsOverTimeOnlyOrBandwidthOnly) {
   }
 }
 
+/// How many of its rows take polynomials through points of the band.
+std::ptrdiff_t rows_by_points(const Gridded& gridded) {
+  const auto& rows = gridded.plan.means.rows;
+  return std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.by_points; });
+}
+
+TEST(UvGrid, SamplesFollowPhasesWhereChannelsAreMany) {
+  for (const Grid grid : {Grid::kRegular, Grid::kDescending, Grid::kIrregular})
+    for (const bool smearing : {false, true})
+      for (const double tolerance : {1e-4, 1e-12}) {
+        CaseOptions o;
+        o.n_channel = 500;
+        o.n_source = 7;
+        o.grid = grid;
+        o.smearing = smearing;
+        o.exposure_s = 3;
+        o.phase_rad = 4e4;
+        const Case c = narrow_field(o, 0.01, 0.03, 0);
+        check(c, tolerance);
+        const Gridded gridded(c, tolerance);
+        std::size_t most = 0;
+        for (const auto& [step, band] : gridded.plan.means.bands) most = std::max(most, band.segments.size());
+        EXPECT_GT(most, 1u) << "no phase turns so far that the band is cut";
+        EXPECT_GT(rows_by_points(gridded), 0);
+        EXPECT_LT(gridded.plan.means.n_sample, (smearing ? 16 : 1) * 500.0 * double(c.n_row()));
+      }
+}
+
+TEST(UvGrid, SamplesFollowChannelsWhereTheseAreFew) {
+  CaseOptions o = wide_field(300);
+  o.n_channel = 2;
+  o.smearing = true;
+  const Gridded gridded(o, 1e-6);
+  EXPECT_LT(rows_by_points(gridded), std::ptrdiff_t(gridded.c.n_row()));
+  check(Case(o), 1e-6);
+}
+
 TEST(UvGrid, SeriesFollowSpectra) {
   for (const Polarisation polarisation : {Polarisation::kFull, Polarisation::kGeneral})
     for (const double tolerance : {1e-3, 1e-6, 1e-9}) {
@@ -266,32 +304,42 @@ TEST(UvGrid, ABrightnessThatIsNoNumberReachesAllThatSeeIt) {
     for (std::size_t f = 0; f < c.n_channel(); ++f) EXPECT_TRUE(std::isnan(got[4 * r * c.n_channel() + f].re));
 }
 
-TEST(UvGrid, PointsInWAreWhatTheErrorAsksFor) {
-  // The interpolant of exp(i phase x) at Chebyshev points, by its barycentric form.
-  for (const double phase : {0.01, 1.0, 20.0, 150.0}) {
-    for (int n = 2; n < psv::uv_grid::kMostWPoints; n += 5) {
-      const double bound = psv::uv_grid::w_points_error(n, phase);
+TEST(UvGrid, PointsAreAsManyAsTheErrorAsksFor) {
+  for (const double phase : {0.01, 1.0, 20.0, 150.0})
+    for (int n = 2; n < psv::uv_grid::kMostPoints; n += 5) {
+      const double bound = psv::uv_grid::points_error(n, phase);
       if (bound > 1 || bound < 1e-12) continue;
-      psv::uv_grid::UvGridPlan plan;
-      plan.n_w = n;
-      const psv::uv_grid::WPoints points = psv::uv_grid::w_points_of(plan);
-      double worst = 0;
+      const psv::uv_grid::Points points(n);
+      double worst = 0, share[psv::uv_grid::kMostPoints];
       for (int i = 0; i <= 997; ++i) {
         const double x = 2.0 * i / 997 - 1;
-        Complex<double> sum;
-        double shares = 0;
-        for (int k = 0; k < n; ++k) {
-          const double share = points.weight[k] / (x - points.at[k]);
-          shares += share;
-          sum += share * Complex<double>(std::cos(phase * points.at[k]), std::sin(phase * points.at[k]));
-        }
-        sum = sum * (1 / shares) - Complex<double>(std::cos(phase * x), std::sin(phase * x));
+        points.shares(x, share);
+        Complex<double> sum(-std::cos(phase * x), -std::sin(phase * x));
+        for (int k = 0; k < n; ++k)
+          sum += share[k] * Complex<double>(std::cos(phase * points.at[k]), std::sin(phase * points.at[k]));
         keep_larger(worst, std::hypot(sum.re, sum.im));
       }
       EXPECT_LE(worst, bound + 1e-13) << phase << ' ' << n;
       EXPECT_GE(worst, 0.1 * bound - 1e-13) << phase << ' ' << n;
     }
-  }
+}
+
+TEST(UvGrid, MeansOfPolynomialsAreExact) {
+  // Of x^j over [x - half, x + half], for polynomials of all degrees that points give.
+  for (const int n : {1, 2, 7, 60})
+    for (const double half : {0.0, 1e-3, 0.4}) {
+      const psv::uv_grid::Points points(n);
+      double share[psv::uv_grid::kMostPoints];
+      points.mean_shares(0.3, half, share);
+      for (int j = 0; j < std::min(n, 20); ++j) {
+        double got = 0;
+        for (int k = 0; k < n; ++k) got += share[k] * std::pow(points.at[k], j);
+        const double exact = half == 0
+                                 ? std::pow(0.3, j)
+                                 : (std::pow(0.3 + half, j + 1) - std::pow(0.3 - half, j + 1)) / ((j + 1) * 2 * half);
+        EXPECT_NEAR(got, exact, 1e-12) << n << ' ' << half << ' ' << j;
+      }
+    }
 }
 
 TEST(UvGrid, IsAsAccurateOnEveryInstructionSet) {

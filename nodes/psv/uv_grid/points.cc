@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "nodes/psv/exposure_rule.h"
+#include "nodes/psv/fourier/spectra.h"
+#include "nodes/psv/uv_grid/means.h"
+#include "runtime/math/conventions.h"
+
+namespace rimetree::psv::uv_grid {
+
+constexpr double kLeastPhase = 0.01;  ///< that is told from none, radians
+
+double points_error(int n, double phase_rad) {
+  double error = 0;
+  // From j = 2 phase on each term is less than half the one before.
+  const int last = n + static_cast<int>(2 * phase_rad) + 60;
+  for (int j = n; j <= last; ++j) error += 4 * std::abs(std::cyl_bessel_j(double(j), phase_rad));
+  return error;
+}
+
+int points_for(double phase_rad, double error) {
+  if (!(phase_rad < kMostPoints)) return 0;  // there are no fewer points than radians
+  int too_few = 0, enough = kMostPoints + 1;
+  while (enough - too_few > 1) {
+    const int n = (too_few + enough) / 2;
+    (points_error(n, phase_rad) <= error ? enough : too_few) = n;
+  }
+  return enough <= kMostPoints ? enough : 0;
+}
+
+int step_of(double phase_rad) {
+  return phase_rad <= kLeastPhase ? 0 : static_cast<int>(std::ceil(2 * std::log2(phase_rad / kLeastPhase)));
+}
+
+int points_of_step(int step, double error) {
+  static std::mutex mutex;
+  static std::map<std::pair<int, double>, int> known;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known.try_emplace({step, error});
+  if (is_new) at->second = points_for(kLeastPhase * std::exp2(0.5 * step), error);
+  return at->second;
+}
+
+double growth_between(int n) { return 2 / kPi * std::log(double(n)) + 1; }
+
+Points::Points(int count) : n(count) {
+  for (int k = 0; k < n; ++k) {
+    at[k] = fourier::chebyshev_point(k, n);
+    weight[k] = (k % 2 == 0 ? 1 : -1) * std::sin(kPi * (k + 0.5) / n);
+  }
+}
+
+void Points::shares(double x, double* share) const {
+  double sum = 0;
+  for (int k = 0; k < n; ++k) {
+    const double from = x - at[k];
+    if (from == 0) {
+      std::fill_n(share, n, 0.0);
+      share[k] = 1;
+      return;
+    }
+    sum += share[k] = weight[k] / from;
+  }
+  for (int k = 0; k < n; ++k) share[k] /= sum;
+}
+
+void Points::mean_shares(double x, double half, double* share) const {
+  if (half == 0 || n == 1) return shares(x, share);
+  // A rule of m nodes is exact for degrees below 2 m.
+  const int n_part = (n / 2 + 1 + kMaxExposureNodes - 1) / kMaxExposureNodes;
+  const ExposureRule& rule = exposure_rule(std::min(n / 2 + 1, kMaxExposureNodes));
+  const int n_node = std::min(n / 2 + 1, kMaxExposureNodes);
+  double one[kMostPoints];
+  std::fill_n(share, n, 0.0);
+  for (int part = 0; part < n_part; ++part) {
+    const double middle = x + half * (2 * part + 1 - n_part) / n_part;
+    for (int node = 0; node < n_node; ++node) {
+      shares(middle + half / n_part * rule.node[node], one);
+      for (int k = 0; k < n; ++k) share[k] += rule.weight[node] / n_part * one[k];
+    }
+  }
+}
+
+}  // namespace rimetree::psv::uv_grid
