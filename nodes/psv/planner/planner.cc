@@ -121,7 +121,7 @@ double delay_seconds(const DelayPlan& plan) {
   return 1e-9 * nanoseconds;
 }
 
-double uv_grid_seconds(const UvGridPlan& plan) {
+double uv_grid_seconds(const Summed& of, const UvGridPlan& plan) {
   const GridAxis &x = plan.axis[0], &y = plan.axis[1];
   const double n_grid = double(plan.n_grid()), n_source = double(plan.sky.n_source);
   const double vectors = double(plan.kernel->width) * plan.kernel->stride / 8 * vector_factor();
@@ -131,7 +131,9 @@ double uv_grid_seconds(const UvGridPlan& plan) {
   const double samples = plan.means.n_sample * (Costs::kPlaceSample + n_grid * Costs::kInterpolate * vectors);
   const double series = double(plan.sky.planes.size() * plan.sky.n_term);
   const double means = plan.means.n_product * series * Costs::kMeans * vector_factor();
-  return 1e-9 * (n_source * Costs::kPlaceOnGrid + n_grid * each + samples + means);
+  const double others =
+      plan.others.n_source > 0 ? direct_seconds({plan.others, of.channels, of.rows, of.jones}, false) : 0;
+  return 1e-9 * (n_source * Costs::kPlaceOnGrid + n_grid * each + samples + means) + others;
 }
 
 /// Products of complex numbers per pair and source.
@@ -247,7 +249,7 @@ Choice choose(const Summed& of, double tolerance, double repeated, double n_base
       {MethodKind::kDirectSingle, single, kSingleBound, singles_meet(tolerance, of) ? "" : "not exact enough"},
       {MethodKind::kDelay, delay_works ? delay_seconds(delay) * repeated + 1e-9 * Costs::kSetup * n_channel : 0,
        delay.bound, delay_works ? "" : "not possible, " + delay.obstacle},
-      {MethodKind::kUvGrid, grid_works ? uv_grid_seconds(uv_grid) : 0, uv_grid.bound,
+      {MethodKind::kUvGrid, grid_works ? uv_grid_seconds(of, uv_grid) : 0, uv_grid.bound,
        grid_works ? "" : "not possible, " + uv_grid.obstacle},
       matrix};
   for (Candidate& candidate : all) candidate.seconds += nodes_seconds(of, n_baseline);

@@ -171,7 +171,7 @@ class SampleValues {
 };
 
 inline Complex<double>* plane_of(const SampledRow& row, std::size_t plane) {
-  return row.to + static_cast<std::ptrdiff_t>(row.plan.sky.slot_of(plane)) * row.plane_stride;
+  return row.to + row.plan.sky.slot_of(plane) * row.of.n_channel();
 }
 
 constexpr long double kPerMetre = 1 / static_cast<long double>(kSpeedOfLight_m_s);

@@ -20,7 +20,6 @@ struct SampledRow {
   std::vector<Complex<double>>& values;  ///< scratch of a thread
   std::size_t number = 0;
   Complex<double>* to = nullptr;  ///< [slot of a plane][channel]; see SeriesSky::slot_of
-  std::ptrdiff_t plane_stride = 0;
 };
 /// Per instruction set.
 void add_samples(const SampledRow& row);

@@ -14,6 +14,8 @@
 // Smearing, the product of the means over exposure and channel, is made of samples in and between the cells (means.h),
 // each a visibility of its own: exact in phase for all sources.
 //
+// Sources with a shape are summed up directly, and added.
+//
 // As brightness planes are real, V(-u, -v, -w) is the conjugate of V(u, v, w): only half of the plane is needed.
 #pragma once
 
@@ -54,8 +56,9 @@ struct UvGridPlan {
   Box samples;      ///< U, V, W, in wavelengths, after the mirror
   int mirror = -1;  ///< samples with a negative U (0) or V (1) stand for their opposites; -1: none do
   GridAxis axis[2];
-  int n_w = 1;  ///< Chebyshev points in W
-  SeriesSky sky;
+  int n_w = 1;         ///< Chebyshev points in W
+  SeriesSky sky;       ///< points
+  Sky<double> others;  ///< sources with a shape: summed up directly
   const GriddingKernel* kernel = nullptr;
   CellMeans means;
   double bound = 0;      ///< of the error, as a fraction of the total flux

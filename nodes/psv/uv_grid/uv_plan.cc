@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "nodes/psv/part_of_sky.h"
 #include "nodes/psv/uv_grid/uv_grid.h"
 #include "runtime/core/values/largest_error.h"
 #include "runtime/math/conventions.h"
@@ -120,10 +121,17 @@ UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds
   const auto& [sky, channels, rows, jones, owner, version, ends] = of;
   UvGridPlan plan;
   if (jones.n_pair > 0) plan.obstacle = "there are Jones terms";
-  if (sky.n_point < sky.n_source) plan.obstacle = "there are sources with a shape";
-  if (sky.n_source == 0 || rows.n_row == 0 || of.n_channel() == 0) plan.obstacle = "there is nothing to sum up";
+  if (sky.n_point == 0 || rows.n_row == 0 || of.n_channel() == 0) plan.obstacle = "there is nothing to sum up";
   if (worth_seconds < kLeastSeconds) plan.obstacle = "there is too little to sum up";
   if (!plan.obstacle.empty()) return plan;
+  if (sky.n_point < sky.n_source) {
+    const Sky<double> points = part_of_sky(sky, 0, sky.n_point);
+    plan = plan_uv_grid({points, channels, rows, jones}, tolerance, worth_seconds);
+    if (!plan.obstacle.empty()) return plan;
+    plan.others = part_of_sky(sky, sky.n_point, sky.n_source);
+    plan.bound = std::max(plan.bound, kSmallestTolerance);
+    return plan;
+  }
   plan.means = plan_means(of, kMeansShare * tolerance, worth_seconds);
   plan.obstacle = plan.means.obstacle;
   if (!plan.obstacle.empty()) return plan;

@@ -11,8 +11,8 @@
 namespace rimetree::psv::uv_grid {
 namespace {
 
-/// Rows are shared out in ranges of so many visibilities.
-constexpr std::size_t kRangeSamples = 1024;
+/// Rows are shared out in ranges of so many visibilities, in whole vectors.
+constexpr std::size_t kRangeSamples = 1024, kVectorRows = 8;
 
 void finish_axis(GridAxis& axis, const GriddingKernel& kernel) {
   axis.transform = FourierTransform::of_length(axis.n_cell);
@@ -23,19 +23,23 @@ void finish_axis(GridAxis& axis, const GriddingKernel& kernel) {
   }
 }
 
-void clear(const Output& out, std::size_t row, std::size_t n_channel) {
-  for (int i = 0; i < 4; ++i) std::fill_n(out.row[row] + i * out.plane_stride, n_channel, Complex<double>());
-}
-
-/// I, Q, U, V in their places become XX, XY, YX, YY.
-void to_correlations(Complex<double>* row, std::ptrdiff_t plane_stride, std::size_t n_channel) {
+/// Adds planes [slot][channel] of a row to its correlations XX, XY, YX, YY.
+void add_planes(const SeriesSky& sky, const std::vector<Complex<double>>& planes, std::size_t n_channel,
+                Complex<double>* row, std::ptrdiff_t plane_stride) {
   for (std::size_t f = 0; f < n_channel; ++f, ++row) {
-    Complex<double>&i = row[0], &q = row[plane_stride], &u = row[2 * plane_stride], &v = row[3 * plane_stride];
-    const Complex<double> turned{-v.im, v.re}, cross = u;
-    const Complex<double> xx = i + q, yy = i - q;
-    i = xx, q = cross + turned, u = cross - turned, v = yy;
+    Complex<double> e[4] = {planes[f], planes[n_channel + f], planes[2 * n_channel + f], planes[3 * n_channel + f]};
+    if (sky.stokes) {
+      const Complex<double> i = e[0], q = e[1], u = e[2], v{-e[3].im, e[3].re};
+      e[0] = i + q, e[1] = u + v, e[2] = u - v, e[3] = i - q;
+    }
+    for (int i = 0; i < 4; ++i) row[i * plane_stride] += e[i];
   }
 }
+
+/// What a thread needs.
+struct RowScratch {
+  std::vector<Complex<double>> values, planes;
+};
 
 }  // namespace
 
@@ -49,20 +53,31 @@ void solve_by_uv_grid(const Summed& of, UvGridPlan& plan, const Output& out, Thr
   const std::size_t n_grid = plan.n_grid(), size = plan.grid_size();
   const std::size_t together = std::clamp<std::size_t>(grid_bytes / (sizeof(Complex<double>) * size), 1, n_grid);
   std::vector<Complex<double>> grids(together * size);
-  std::vector<std::vector<Complex<double>>> values(static_cast<std::size_t>(threads.size()));
-  const std::size_t range = std::max<std::size_t>(1, kRangeSamples / of.n_channel());
+  const std::size_t n_channel = of.n_channel();
+  const JonesTerms none;
+  std::vector<RowScratch> scratch(static_cast<std::size_t>(threads.size()));
+  std::vector<Workspace<double>> workspaces;
+  for (int i = 0; i < threads.size() && plan.others.n_source > 0; ++i)
+    workspaces.emplace_back(plan.others, of.channels, none);
+  /// What is there before any grid.
+  const auto begin_rows = [&](std::size_t begin, std::size_t end, std::size_t worker) {
+    if (plan.others.n_source > 0)
+      return evaluate_rows(plan.others, of.channels, of.rows, none, begin, end, workspaces[worker], out);
+    for (std::size_t row = begin; row < end; ++row)
+      for (int i = 0; i < 4; ++i) std::fill_n(out.row[row] + i * out.plane_stride, n_channel, Complex<double>());
+  };
   for (std::size_t first = 0; first < n_grid; first += together) {
     const GridSet set{first, std::min(together, n_grid - first), grids.data()};
     for (std::size_t g = 0; g < set.count; ++g) maker.make(first + g, grids.data() + g * size);
     threads.parallel_for(
-        of.rows.n_row, range,
+        of.rows.n_row, kVectorRows * std::max<std::size_t>(1, kRangeSamples / n_channel / kVectorRows),
         [&](std::size_t begin, std::size_t end, int worker) {
+          if (first == 0) begin_rows(begin, end, static_cast<std::size_t>(worker));
+          auto& [values, planes] = scratch[static_cast<std::size_t>(worker)];
           for (std::size_t row = begin; row < end; ++row) {
-            if (first == 0) clear(out, row, of.n_channel());
-            add_samples({plan, w_points, of, set, values[static_cast<std::size_t>(worker)], row, out.row[row],
-                         out.plane_stride});
-            if (first + set.count == n_grid && plan.sky.stokes)
-              to_correlations(out.row[row], out.plane_stride, of.n_channel());
+            planes.assign(4 * n_channel, {});
+            add_samples({plan, w_points, of, set, values, row, planes.data()});
+            add_planes(plan.sky, planes, n_channel, out.row[row], out.plane_stride);
           }
         },
         &cancellation);

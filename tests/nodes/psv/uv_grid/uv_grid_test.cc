@@ -210,6 +210,22 @@ TEST(UvGrid, TakesAnyNumberOfSources) {
   }
 }
 
+TEST(UvGrid, SourcesWithAShapeAreAddedDirectly) {
+  for (const Polarisation polarisation : kPolarisations)
+    for (const bool smearing : {false, true})
+      for (const double tolerance : {1e-6, 1e-12}) {
+        CaseOptions o = wide_field();
+        o.polarisation = polarisation;
+        o.smearing = smearing;
+        o.gaussians = o.disks = true;
+        check(Case(o), tolerance);
+      }
+  CaseOptions o = wide_field(30);
+  o.gaussians = o.spectra = o.smooth = true;
+  o.n_channel = 64;
+  check(Case(o), 1e-6);
+}
+
 TEST(UvGrid, TakesSourcesAndBaselinesOnALine) {
   for (const int sources : {0, 1, 2})
     for (const int baselines : {0, 1, 2}) {
@@ -285,9 +301,6 @@ TEST(UvGrid, SaysWhatStandsInItsWay) {
   o = wide_field();
   o.spectra = true;
   expect(Case(o), "spectra");
-  o = wide_field();
-  o.gaussians = true;
-  expect(Case(o), "shape");
   o = wide_field();
   o.jones = JonesKind::kMatrix;
   expect(Case(o), "Jones");
