@@ -12,6 +12,7 @@ from ..sky.source import PROFILES
 #: Telescopes as in the thesis that the metrics come from: (name here, time slots of a whole observation).
 TELESCOPES = {"wsrt": 72, "meerkat": 480}
 SOURCES = (1, 10, 100, 1000, 10000)
+MODEL_IMAGE = 100000  # points, as of an image of 316 x 316 pixels
 #: Time slots of a group, unless a case needs fewer.
 GROUP_SLOTS = 32
 
@@ -90,6 +91,7 @@ def _cases_of(telescope: str) -> Iterator[PsvCase]:
             for smearing in (False, True):
                 for n_source in SOURCES:
                     yield replace(base, n_source=n_source, smearing=smearing, accuracy=accuracy)
+            yield replace(base, n_source=MODEL_IMAGE, smearing=True, accuracy=accuracy)
             for profile in PROFILES:
                 yield replace(base, profile=profile, accuracy=accuracy)
                 yield replace(base, profile=profile, smearing=True, accuracy=accuracy)
