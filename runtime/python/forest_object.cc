@@ -158,40 +158,28 @@ PyObject* counts(PyObject* self, PyObject*) {
   });
 }
 
-PyObject* nodes(PyObject* self, PyObject*) {
+/// By which to choose what to ask about: all that there is to say of all nodes takes long.
+PyObject* classes(PyObject* self, PyObject*) {
   return guarded([&] {
-    const Contents& contents = contents_of(self);
-    Ref list = check(PyList_New(0));
-    for (std::size_t i = 0; i < contents.forest->size(); ++i) {
-      const int index = static_cast<int>(i);
-      const Node& node = contents.forest->node(index);
-      Dict dict;
-      dict.set("name", text(node.name())).set("class", text(node.node_class().name)).set("origin", text(node.origin()));
-      dict.set("dims", text(to_string(node.dims()))).set("level", integer(contents.forest->level(index)));
-      dict.set("batch", integer(contents.evaluator->plan().batch_of(index)));
-      dict.set("dependencies", integer(contents.forest->dependencies(index)));
-      dict.set("kept", boolean(contents.evaluator->plan().keeps(index)));
-      dict.set("children", list_of(contents.forest->children(index), [](int child) { return integer(child); }));
-      const Ref item = dict.take();
-      check_status(PyList_Append(list.get(), item.get()));
-    }
-    return list;
+    const Forest& forest = *contents_of(self).forest;
+    std::vector<std::string> names(forest.size());
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = forest.node(static_cast<int>(i)).node_class().name;
+    return list_of(names, [](const std::string& name) { return text(name); });
   });
 }
 
-/// Much quicker than all that there is to say of all nodes.
-PyObject* of_class(PyObject* self, PyObject* name) {
+PyObject* node(PyObject* self, PyObject* number) {
   return guarded([&] {
-    const Forest& forest = *contents_of(self).forest;
-    const std::string wanted = string_of(name);
+    const Contents& contents = contents_of(self);
+    const int index = static_cast<int>(integer_of(number));  // of the package's own: it is there
+    const Node& node = contents.forest->node(index);
     Dict dict;
-    for (int index = 0; index < static_cast<int>(forest.size()); ++index) {
-      const Node& node = forest.node(index);
-      if (node.node_class().name != wanted) continue;
-      dict.set(node.name(), list_of(forest.children(index), [&](int child) {
-                 return text(child < 0 ? std::string() : forest.node(child).name());
-               }));
-    }
+    dict.set("name", text(node.name())).set("class", text(node.node_class().name)).set("origin", text(node.origin()));
+    dict.set("dims", text(to_string(node.dims()))).set("level", integer(contents.forest->level(index)));
+    dict.set("batch", integer(contents.evaluator->plan().batch_of(index)));
+    dict.set("dependencies", integer(contents.forest->dependencies(index)));
+    dict.set("kept", boolean(contents.evaluator->plan().keeps(index)));
+    dict.set("children", list_of(contents.forest->children(index), [](int child) { return integer(child); }));
     return dict.take();
   });
 }
@@ -334,8 +322,8 @@ PyMethodDef methods[] = {
     {"get_state", get_state, METH_O, "get_state(name) -> dict"},
     {"class_of", class_of, METH_O, "class_of(name) -> str"},
     {"counts", counts, METH_NOARGS, "counts() -> (nodes, classes)"},
-    {"nodes", nodes, METH_NOARGS, "nodes() -> list of dicts, in the order of the script"},
-    {"of_class", of_class, METH_O, "of_class(name) -> {node: names of its children, empty where there is none}"},
+    {"classes", classes, METH_NOARGS, "classes() -> list of names, one for each node, in the order of the script"},
+    {"node", node, METH_O, "node(number in the order of the script) -> dict"},
     {"plan", plan, METH_VARARGS, "plan(n_time, n_freq) -> dict"},
     {"timing", timing, METH_NOARGS, "timing() -> dict"},
     {"devices", devices, METH_NOARGS, "devices() -> list of dicts"},

@@ -352,7 +352,7 @@ class Forest:
 
     def nodes(self) -> list[dict]:
         """Every node: name, class, origin, dims, level, batch, dependencies, children (indices into this list)."""
-        return self._core.nodes()
+        return [self._core.node(number) for number in range(len(self._core.classes()))]
 
     def plan(self, n_time: int = 1, n_freq: int = 1) -> dict:
         """What an evaluation on so many cells would do and take; nothing is executed."""

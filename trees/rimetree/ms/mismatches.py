@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -24,7 +25,7 @@ def _of_centres(forest, path: str | os.PathLike | OpenSet, chosen: dict) -> list
     """Where the tree reads UVW of fields that have different phase centres."""
     if chosen["field_id"] is not None or chosen["phase_centre_rad"] is not None:
         return []
-    if not any(forest.get_state(name)["input_column"] == "UVW" for name in forest._core.of_class("Spigot")):
+    if not any(forest.get_state(one["name"])["input_column"] == "UVW" for one in _of_class(forest, "Spigot")):
         return []
     groups = Tiles(path, [], chosen).keys()
     fields = sorted({group["field_id"] for group in groups})
@@ -42,8 +43,8 @@ def _of_centres(forest, path: str | os.PathLike | OpenSet, chosen: dict) -> list
 
 def _of_feeds(forest, path: str | os.PathLike | OpenSet, chosen: dict) -> list[str]:
     """Where the tree's sky is polarised and seen by feeds of one kind, and data have the other."""
-    made = dict(itertools.islice(forest._core.of_class("Stokes").items(), _LOOKED))
-    feeds = {forest.get_state(name)["feed"] for name in made}
+    made = list(itertools.islice(_of_class(forest, "Stokes"), _LOOKED))
+    feeds = {forest.get_state(one["name"])["feed"] for one in made}
     if len(feeds) != 1:  # no brightness, or that of both, as where one is turned into the other
         return []
     (feed,) = feeds
@@ -53,9 +54,7 @@ def _of_feeds(forest, path: str | os.PathLike | OpenSet, chosen: dict) -> list[s
         types = [int(one) for one in tile["correlation_type"]]
         if types != [_STOKES_I] and feed_of(types) != feed:
             other.append(str(window))
-    spectra = forest._core.of_class("Spectrum") if other else {}
-    fluxes = (spectra.get(stokes, (stokes,))[0] for stokes, *_ in made.values())
-    if not other or not any(_is_polarised(forest, stokes) for stokes in fluxes):
+    if not other or not any(_is_polarised(forest, one) for one in made):
         return []
     is_feed = "linear" if feed == "circular" else "circular"
     return [
@@ -65,7 +64,13 @@ def _of_feeds(forest, path: str | os.PathLike | OpenSet, chosen: dict) -> list[s
     ]
 
 
-def _is_polarised(forest, stokes: str) -> bool:
-    """Whether Q, U or V of such a node are other than 0, as far as a constant says so."""
-    is_constant = forest._core.class_of(stokes) == "Constant"
-    return not is_constant or bool(np.any(forest.get_state(stokes)["value"][..., 1:]))
+def _of_class(forest, name: str) -> Iterator[dict]:
+    """As `Forest.nodes`, of a class; a table of all nodes would take long."""
+    return (forest._core.node(number) for number, one in enumerate(forest._core.classes()) if one == name)
+
+
+def _is_polarised(forest, node: dict) -> bool:
+    """Whether Q, U or V of a `Stokes` node are other than 0, as far as a constant says so."""
+    while node["class"] in ("Stokes", "Spectrum"):
+        node = forest._core.node(node["children"][0])
+    return node["class"] != "Constant" or bool(np.any(forest.get_state(node["name"])["value"][..., 1:]))
