@@ -26,6 +26,7 @@ def make_references_positive(
         if term.elements != ("",) and not all(other.kind.diagonal for other in inner):
             continue
         own = {(p.part, p.element, p.antenna, p.direction): p for p in parameters if p.term == term.name}
+        held = {term.elements[p.element][-1:] for p in own.values() if p.part == "im" and p.referred}
         for (part, element, antenna, direction), parameter in own.items():
             name = term.elements[element]
             if antenna != reference or part != "im" or not parameter.referred or name not in ("", "0", "1", "00", "11"):
@@ -35,8 +36,9 @@ def make_references_positive(
                 continue
             sign = np.where(real["value"] < 0, -1.0, 1.0)
             for one in own.values():
-                same_column = term.elements[one.element][-1:] == name[-1:]
-                if one.direction == direction and same_column and one.node in solved:
+                column = term.elements[one.element][-1:]
+                turns = column == name[-1:] or column not in held  # a feed whose phase the other's tells goes with it
+                if one.direction == direction and turns and one.node in solved:
                     solved[one.node]["value"] = solved[one.node]["value"] * sign
 
 
