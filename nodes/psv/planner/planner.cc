@@ -343,11 +343,12 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
   const JonesTerms jones{outlook.n_pair, nullptr, outlook.jones_vary};
 
   DelayPlan delay = plan_delay({sky, channels, rows, jones}, outlook.tolerance);
+  UvGridPlan uv_grid =
+      typical_uv_grid(sky, {outlook.n_source, outlook.n_row, n_channel, outlook.smearing}, outlook.tolerance);
   sky.n_source = sky.n_point = delay.sky.n_source = delay.sky.n_point = outlook.n_source;
   sky.blocks = {{0, outlook.n_source, kPoint, false, sky.extent}};
   const Summed of{sky, channels, rows, jones};
-  UvGridPlan uv_grid;
-  uv_grid.obstacle = "known once there are data";
+  if (jones.n_pair > 0) uv_grid.obstacle = "there are Jones terms";
   return choose(of, outlook.tolerance, double(outlook.n_row), double(outlook.n_baseline), std::move(delay),
                 std::move(uv_grid), expected_matrix(outlook, of));
 }

@@ -72,6 +72,15 @@ struct UvGridPlan {
 /// method needs to be done with everything, that is an obstacle.
 UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds);
 
+/// What to expect before there are data: of a field and an array for which lines of the grid have 4096 cells, which
+/// takes W at 6 points, and rows of which take 60 points of the band, and 8 of an exposure. `like`: what all sources
+/// are like. It cannot be evaluated.
+struct UvGridSize {
+  std::size_t n_source = 0, n_row = 0, n_channel = 0;
+  bool smearing = false;
+};
+UvGridPlan typical_uv_grid(const Sky<double>& like, const UvGridSize& size, double tolerance);
+
 /// What grids take that are there together, if one does not take more.
 inline constexpr std::size_t kGridBytes = std::size_t{1} << 30;
 

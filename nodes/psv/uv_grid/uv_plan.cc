@@ -14,6 +14,7 @@ namespace {
 // What series, each mean and interpolation in W may take of the tolerance; their errors fall quickly with one more
 // term. The kernel, whose error falls in coarse steps of its width, gets what is left.
 constexpr double kSeriesShare = 0.01, kMeansShare = 0.005, kWShare = 0.01;
+constexpr const char* kTooExact = "the tolerance is beyond its kernels";
 constexpr double kLeastSeconds = 1e-3;       ///< that grids take on one core
 constexpr std::size_t kLongestLine = 65536;  ///< cells
 constexpr std::size_t kLargestGridBytes = std::size_t{4} << 30;
@@ -160,7 +161,7 @@ UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds
   for (int width = 4; width <= kMaxKernelWidth && plan.kernel == nullptr; width += 2)
     if (plan.bound + grid_error(gridding_kernel(width), plan) <= tolerance) plan.kernel = &gridding_kernel(width);
   if (plan.kernel == nullptr) {
-    plan.obstacle = "the tolerance is beyond its kernels";
+    plan.obstacle = kTooExact;
     return plan;
   }
   plan.bound += grid_error(*plan.kernel, plan);
@@ -168,6 +169,28 @@ UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds
   if (std::max(plan.axis[0].n_cell, plan.axis[1].n_cell) > kLongestLine ||
       sizeof(Complex<double>) * (plan.grid_size() + plan.axis[1].n_used * plan.axis[0].n_mode) > kLargestGridBytes)
     plan.obstacle = "the grid would be too large for so wide a field and so long baselines";
+  return plan;
+}
+
+UvGridPlan typical_uv_grid(const Sky<double>& like, const UvGridSize& size, double tolerance) {
+  constexpr std::size_t kCells = 4096;
+  UvGridPlan plan;
+  plan.sky = expand_sky(like, kSeriesShare * tolerance, std::numeric_limits<double>::infinity());
+  plan.sky.n_source = size.n_source;
+  plan.obstacle = plan.sky.obstacle;
+  plan.n_w = 6;
+  for (int width = 4; width <= kMaxKernelWidth && plan.kernel == nullptr; width += 2)
+    if (grid_error(gridding_kernel(width), plan) <= tolerance) plan.kernel = &gridding_kernel(width);
+  if (plan.kernel == nullptr) plan.obstacle = kTooExact;
+  for (GridAxis& axis : plan.axis) {
+    axis.n_cell = kCells;
+    axis.n_used = axis.n_mode = static_cast<std::size_t>(2 * kLargestKappa * double(kCells));
+  }
+  plan.axis[0].n_mode /= 2;  // half of the plane is enough
+  const double exposure = size.smearing ? 8 : 1, n_channel = double(size.n_channel);
+  plan.means.n_sample = double(size.n_row) * exposure * std::min(60.0, n_channel);
+  plan.means.n_product = double(size.n_row) * exposure * 60 * n_channel;
+  plan.bound = tolerance;
   return plan;
 }
 

@@ -144,6 +144,20 @@ TEST(PsvPlanner, TakesTheUvGridForManyPoints) {
   EXPECT_GT(worst, 0) << "the same way twice";
 }
 
+TEST(PsvPlanner, ExpectsTheUvGridForManyPoints) {
+  psv::planner::Outlook o = outlook(1e-6);
+  o.n_source = 1000000;
+  const psv::planner::Choice many = psv::planner::expected_choice(o, band(64));
+  EXPECT_EQ(many.method, MethodKind::kUvGrid) << many.reason;
+  o.n_source = 100;
+  const psv::planner::Choice few = psv::planner::expected_choice(o, band(64));
+  EXPECT_NE(few.method, MethodKind::kUvGrid) << few.reason;
+  EXPECT_LT(many.seconds, 1000 * few.seconds) << many.reason << few.reason;
+  o.n_pair = 1;
+  EXPECT_NE(psv::planner::expected_choice(o, band(64)).reason.find("uv grid: not possible, there are Jones terms"),
+            std::string::npos);
+}
+
 TEST(PsvPlanner, SaysWhatTheUvGridWouldTake) {
   const auto reason = [](CaseOptions o) {
     o.n_source = 100;
