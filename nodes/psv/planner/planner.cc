@@ -44,6 +44,7 @@ struct Costs {
   static constexpr double kLine = 0.4, kColumn = 1.5;  ///< per cell of a transform, and binary digit of the cells
   static constexpr double kPlaceSample = 170,
                           kInterpolate = 0.3;  ///< per sample; and such vector
+  static constexpr double kShare = 4;          ///< per channel, point and node of their rules, once for all rows
   static constexpr double kMeans = 0.1;        ///< per channel, point and plane of the means over cells
   // Going back row by row, times the direct sum: of one plane, of several, with Jones terms, with such that vary along
   // channels.
@@ -133,7 +134,9 @@ double uv_grid_seconds(const Summed& of, const UvGridPlan& plan) {
   const double means = plan.means.n_product * series * Costs::kMeans * vector_factor();
   const double others =
       plan.others.n_source > 0 ? direct_seconds({plan.others, of.channels, of.rows, of.jones}, false) : 0;
-  return 1e-9 * (n_source * Costs::kPlaceOnGrid + n_grid * each + samples + means) + others;
+  return 1e-9 *
+             (n_source * Costs::kPlaceOnGrid + n_grid * each + samples + means + plan.means.n_share * Costs::kShare) +
+         others;
 }
 
 /// Products of complex numbers per pair and source.
@@ -298,8 +301,10 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
     matrix.obstacle = "not possible, " + sides.obstacle;
   double others = direct_seconds(of, singles_meet(tolerance, of));
   if (matrix.obstacle.empty()) others = std::min(others, matrix.seconds);
-  Choice choice = choose(of, tolerance, 1, baselines_of(of.rows), plan_delay(of, tolerance, others),
-                         plan_uv_grid(of, tolerance, others), matrix);
+  DelayPlan delay = plan_delay(of, tolerance, others);
+  if (delay.obstacle.empty()) others = std::min(others, delay_seconds(delay));
+  UvGridPlan uv_grid = plan_uv_grid(of, tolerance, others);
+  Choice choice = choose(of, tolerance, 1, baselines_of(of.rows), std::move(delay), std::move(uv_grid), matrix);
   if (choice.method == MethodKind::kMatrix) {
     if (sides.left_moves || sides.right_moves) choice.slopes_seconds = slopes_seconds(of, sides);
     choice.sides = std::move(sides);

@@ -24,43 +24,52 @@ int nodes_for(double half_change, const double (&limit)[kMaxExposureNodes]) {
   return 0;
 }
 
-/// Segments of about the same length for phases of a step over half the band, without shares.
-BandPoints band_points(const CellMeans& means, const Channels& channels, int step, double error) {
-  BandPoints points;
-  // Of two steps, one is an octave.
-  const double longest = std::max(0, step - step_of(kLongestPhase));
-  const double wanted = std::ceil(std::exp2(0.5 * longest));
+/// The band in so many segments of about the same length; fewer where it has gaps.
+std::vector<Segment> segments_of(const CellMeans& means, const Channels& channels, double wanted) {
+  if (wanted == 1) return {{0, means.order.size(), means.low_hz, means.high_hz}};
   const double length_hz = (means.high_hz - means.low_hz) / wanted;
-  double longest_hz = 0;
+  std::vector<Segment> segments;
   for (std::size_t k = 0; k < means.order.size(); ++k) {
     const std::size_t f = means.order[k];
     const double nu = channels.frequency_hz[f], half = means.half_width_hz[f];
-    if (points.segments.empty() || nu - points.segments.back().low_hz > length_hz)
-      points.segments.push_back({k, k, nu - half, nu + half});
-    Segment& last = points.segments.back();
+    if (segments.empty() || nu - segments.back().low_hz > length_hz) segments.push_back({k, k, nu - half, nu + half});
+    Segment& last = segments.back();
     last.end = k + 1;
     last.low_hz = std::min(last.low_hz, nu - half);
     last.high_hz = std::max(last.high_hz, nu + half);
-    longest_hz = std::max(longest_hz, last.high_hz - last.low_hz);
   }
+  return segments;
+}
+
+/// For phases of a step over half the band, without shares.
+BandPoints band_points(const CellMeans& means, const Channels& channels, int step, double error) {
+  BandPoints points;
+  const int longer = std::max(0, step - step_of(kLongestPhase));
+  points.segments = segments_of(means, channels, std::ceil(std::exp2(0.5 * longer)));  // two steps are an octave
   const double whole_hz = means.high_hz - means.low_hz;
-  // A segment is a little longer than that part of the band, by the width of channels.
-  const double octaves = whole_hz > 0 ? std::log2(longest_hz / whole_hz) : 0;
-  points.n_point = whole_hz > 0 ? points_of_step(step + static_cast<int>(std::ceil(2 * octaves)), error) : 1;
+  if (!(whole_hz > 0)) return points;
+  double longest_hz = 0;
+  for (const Segment& segment : points.segments) longest_hz = std::max(longest_hz, segment.high_hz - segment.low_hz);
+  points.n_point = points_of_step(step + static_cast<int>(std::ceil(2 * std::log2(longest_hz / whole_hz))), error);
   return points;
 }
 
 /// By how much errors of samples grow in means over the exposure.
-double exposure_growth(int n_point, double lowest_part) {
-  const Points polynomials(n_point);
+double exposure_growth(const ExposurePoints& points, double lowest_part) {
+  const Points polynomials(points.n_point);
   double growth = 0, share[kMostPoints];
   for (int i = 0; i <= 8; ++i) {
-    polynomials.mean_shares(0, lowest_part + (1 - lowest_part) * i / 8, share);
+    polynomials.mean_shares(0, lowest_part + (1 - lowest_part) * i / 8, points.n_node, share);
     double sum = 0;
-    for (int k = 0; k < n_point; ++k) sum += std::abs(share[k]);
+    for (int k = 0; k < points.n_point; ++k) sum += std::abs(share[k]);
     growth = std::max(growth, sum);
   }
   return growth;
+}
+
+/// Whether rows take these points of the band.
+bool is_used(const CellMeans& means, int step) {
+  return std::ranges::any_of(means.rows, [step](const RowMeans& row) { return row.by_points && row.band == step; });
 }
 
 class MeansPlanner {
@@ -70,9 +79,10 @@ class MeansPlanner {
     const Channels& channels = of.channels;
     means_.order.resize(of.n_channel());
     std::iota(means_.order.begin(), means_.order.end(), 0u);
-    std::stable_sort(means_.order.begin(), means_.order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto is_lower = [&](std::uint32_t a, std::uint32_t b) {
       return channels.frequency_hz[a] < channels.frequency_hz[b];
-    });
+    };
+    if (!std::ranges::is_sorted(means_.order, is_lower)) std::ranges::stable_sort(means_.order, is_lower);
     means_.low_hz = std::numeric_limits<double>::infinity(), means_.high_hz = -means_.low_hz;
     means_.highest_hz = channels.highest_hz;
     for (std::size_t f = 0; f < of.n_channel(); ++f) {
@@ -96,11 +106,18 @@ class MeansPlanner {
     means_.n_sample = means_.n_product = 0;
     plan_rows(1);
     means_.growth = band_growth_ * exposure_growth_;
-    means_.error = error_ * (1 + band_growth_ + exposure_growth_);
+    means_.error = error_ * (2 + band_growth_ + exposure_growth_);
+    count_shares();
     return std::move(means_);
   }
 
  private:
+  void count_shares() {
+    for (const auto& [step, band] : means_.bands)
+      if (is_used(means_, step)) means_.n_share += double(means_.order.size()) * band.n_point * band.n_node;
+    for (const auto& [step, points] : means_.exposures)
+      means_.n_share += double(means_.order.size()) * points.n_point * points.n_node;
+  }
   void plan_rows(std::size_t every) {
     for (std::size_t r = 0; r < of_.rows.n_row && means_.obstacle.empty(); r += every) plan_row(r);
   }
@@ -138,15 +155,21 @@ class MeansPlanner {
   }
   const BandPoints& band_of(int step) {
     const auto [at, is_new] = means_.bands.try_emplace(step);
-    if (is_new) at->second = band_points(means_, of_.channels, step, error_);
-    return at->second;
+    if (!is_new) return at->second;
+    BandPoints& points = at->second = band_points(means_, of_.channels, step, error_);
+    const double whole_hz = means_.high_hz - means_.low_hz;
+    points.n_node = whole_hz > 0 ? nodes_for(phase_of_step(step) * widest_hz_ / whole_hz, limit_) : 1;
+    if (points.n_node == 0) points.n_point = 0;
+    return points;
   }
   const ExposurePoints& exposure_of(int step) {
     const auto [at, is_new] = means_.exposures.try_emplace(step);
     ExposurePoints& points = at->second;
     if (is_new && step != kNoChange) {
       points.n_point = points_of_step(step, error_);
-      points.growth = exposure_growth(points.n_point, lowest_part_);
+      points.n_node = nodes_for(phase_of_step(step), limit_);
+      if (points.n_node == 0) points.n_point = 0;
+      if (points.n_point > 0) points.growth = exposure_growth(points, lowest_part_);
     }
     return points;
   }
@@ -172,9 +195,7 @@ void finish_means(CellMeans& means, const Channels& channels) {
     for (int i = 0; i < n; ++i) to[static_cast<std::size_t>(i) * means.stride + k] = share[i];
   };
   for (auto& [step, band] : means.bands) {
-    const bool used = std::ranges::any_of(
-        means.rows, [step = step](const RowMeans& row) { return row.by_points && row.band == step; });
-    if (!used) continue;
+    if (!is_used(means, step)) continue;
     band.share.resize(static_cast<std::size_t>(band.n_point) * means.stride);
     const Points points(band.n_point);
     band.at.assign(points.at, points.at + points.n);
@@ -183,7 +204,8 @@ void finish_means(CellMeans& means, const Channels& channels) {
       const double half = 0.5 * (segment.high_hz - segment.low_hz), per_hz = half > 0 ? 1 / half : 0;
       for (std::size_t k = segment.begin; k < segment.end; ++k) {
         const std::size_t f = means.order[k];
-        points.mean_shares((channels.frequency_hz[f] - middle) * per_hz, means.half_width_hz[f] * per_hz, share);
+        points.mean_shares((channels.frequency_hz[f] - middle) * per_hz, means.half_width_hz[f] * per_hz, band.n_node,
+                           share);
         keep(band.share, k, band.n_point);
       }
     }
@@ -193,7 +215,7 @@ void finish_means(CellMeans& means, const Channels& channels) {
     const Points points(exposure.n_point);
     exposure.at.assign(points.at, points.at + points.n);
     for (std::size_t k = 0; k < n_channel; ++k) {
-      points.mean_shares(0, std::abs(channels.frequency_hz[means.order[k]]) / means.highest_hz, share);
+      points.mean_shares(0, std::abs(channels.frequency_hz[means.order[k]]) / means.highest_hz, exposure.n_node, share);
       keep(exposure.share, k, exposure.n_point);
     }
   }

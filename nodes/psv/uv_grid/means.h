@@ -22,11 +22,13 @@ struct Segment {
 };
 struct BandPoints {
   std::vector<Segment> segments;
+  int n_node = 1;             ///< of a rule over the widest channel
   int n_point = 1;            ///< of each
   std::vector<double> at;     ///< [point], in [-1, 1]
   std::vector<double> share;  ///< [point][channel in that order]: of the sample in the mean over a channel
 };
 struct ExposurePoints {
+  int n_node = 1;  ///< of a rule over the exposure
   int n_point = 1;
   std::vector<double> at;     ///< [point], in [-1, 1]
   std::vector<double> share;  ///< the same of the mean over an exposure
@@ -51,6 +53,7 @@ struct CellMeans {
   std::map<int, ExposurePoints> exposures;
   double n_sample = 0;   ///< of all rows
   double n_product = 0;  ///< of shares and samples
+  double n_share = 0;    ///< with the nodes of rules that make them
   double growth = 1;     ///< by how much errors of samples may grow in means
   double error = 0;      ///< bound of what means of exact samples are wrong by
   std::string obstacle;
@@ -76,6 +79,7 @@ double points_error(int n, double phase_rad);
 int points_for(double phase_rad, double error);
 /// The same for phases in steps of half an octave, of which it is kept.
 int step_of(double phase_rad);
+double phase_of_step(int step);
 int points_of_step(int step, double error);
 /// By how much errors at n Chebyshev points may grow between them (Trefethen 2013, theorem 15.2).
 double growth_between(int n);
@@ -85,8 +89,8 @@ struct Points {
   explicit Points(int n);
   /// What the value at each point counts at x.
   void shares(double x, double* share) const;
-  /// The same of the mean over [x - half, x + half].
-  void mean_shares(double x, double half, double* share) const;
+  /// The same of the mean over [x - half, x + half], by a rule of so many nodes.
+  void mean_shares(double x, double half, int n_node, double* share) const;
   int n;
   double at[kMostPoints], weight[kMostPoints];
 };

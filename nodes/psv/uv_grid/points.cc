@@ -35,12 +35,14 @@ int step_of(double phase_rad) {
   return phase_rad <= kLeastPhase ? 0 : static_cast<int>(std::ceil(2 * std::log2(phase_rad / kLeastPhase)));
 }
 
+double phase_of_step(int step) { return kLeastPhase * std::exp2(0.5 * step); }
+
 int points_of_step(int step, double error) {
   static std::mutex mutex;
   static std::map<std::pair<int, double>, int> known;
   const std::lock_guard lock(mutex);
   const auto [at, is_new] = known.try_emplace({step, error});
-  if (is_new) at->second = points_for(kLeastPhase * std::exp2(0.5 * step), error);
+  if (is_new) at->second = points_for(phase_of_step(step), error);
   return at->second;
 }
 
@@ -67,20 +69,14 @@ void Points::shares(double x, double* share) const {
   for (int k = 0; k < n; ++k) share[k] /= sum;
 }
 
-void Points::mean_shares(double x, double half, double* share) const {
-  if (half == 0 || n == 1) return shares(x, share);
-  // A rule of m nodes is exact for degrees below 2 m.
-  const int n_part = (n / 2 + 1 + kMaxExposureNodes - 1) / kMaxExposureNodes;
-  const ExposureRule& rule = exposure_rule(std::min(n / 2 + 1, kMaxExposureNodes));
-  const int n_node = std::min(n / 2 + 1, kMaxExposureNodes);
+void Points::mean_shares(double x, double half, int n_node, double* share) const {
+  if (n_node == 1) return shares(x, share);
+  const ExposureRule& rule = exposure_rule(n_node);
   double one[kMostPoints];
   std::fill_n(share, n, 0.0);
-  for (int part = 0; part < n_part; ++part) {
-    const double middle = x + half * (2 * part + 1 - n_part) / n_part;
-    for (int node = 0; node < n_node; ++node) {
-      shares(middle + half / n_part * rule.node[node], one);
-      for (int k = 0; k < n; ++k) share[k] += rule.weight[node] / n_part * one[k];
-    }
+  for (int node = 0; node < n_node; ++node) {
+    shares(x + half * rule.node[node], one);
+    for (int k = 0; k < n; ++k) share[k] += rule.weight[node] * one[k];
   }
 }
 
