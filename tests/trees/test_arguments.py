@@ -364,7 +364,7 @@ def test_arrays_of_another_shape_are_named(calls):
     silent = []
     for function, (call, right) in calls.items():
         for name, value in right.items():
-            if isinstance(value, bool | str) or not np.shape(value) or np.asarray(value).dtype.kind not in "fiu":
+            if isinstance(value, bool | str) or np.asarray(value).dtype.kind not in "fiu" or not np.shape(value):
                 continue
             said = complaint(call, right, name, WRONG_SHAPE)
             if said is None or name not in said:

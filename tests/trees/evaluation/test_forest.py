@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rimetree as rt
-from rimetree.writing.definitions import script_line
+from rimetree.writing.script_lines import script_line
 
 
 def line_of(text: str) -> int:

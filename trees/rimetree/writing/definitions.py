@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import operator
-import os
-import sys
 from collections.abc import Iterable
 from numbers import Number
 
 import numpy as np
 
 from ..units import TREE_UNITS, UnfitError, in_unit, is_quantity, masked_elements, without_mask
+from .numpy_functions import NodeValueError, function_of_nodes, ufunc_of_nodes
+from .script_lines import script_line
 from .state import as_array, is_numbers, short
 
-#: How the names of this package's files begin.
-PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-# Whose frames are no lines of a script: this package's, NumPy's, and those of decorators that are contexts.
-PASSED = (PACKAGE_FOLDER, os.path.dirname(np.__file__) + os.sep, contextlib.__file__)
-
-
-def script_line(depth: int = 1) -> str:
-    """ "file:line" of the innermost frame outside this package: where the user wrote what is being made.
-
-    Empty where nobody did: a command makes its trees itself. `depth`: how many frames are certainly of this package.
-    """
-    frame = sys._getframe(depth)
-    while frame is not None and frame.f_code.co_filename.startswith(PASSED):
-        frame = frame.f_back
-    if frame is None or frame.f_globals.get("__package__") == "click":
-        return ""
-    place = frame.f_code.co_filename, frame.f_lineno
-    line = _LINES.get(place)
-    if line is None:
-        line = _LINES[place] = f"{place[0]}:{place[1]}"
-    return line
-
-
-_LINES: dict[tuple[str, int], str] = {}  # one line of a script makes many nodes
 _NO_STATE: dict = {}
 
 
@@ -54,8 +29,19 @@ def shared_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
     return labels
 
 
+class _OnlyOfTheClass:
+    """What NumPy finds on the class, while the nodes themselves have None: masked arrays look there, and leave
+    `masked * node` to the node."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def __get__(self, node, owner=None):
+        return self._function if node is None else None
+
+
 class Operators:
-    """Arithmetic, 2x2 products, `.H`, `.T` and indices of nodes; docs/writing-trees.md has a table."""
+    """Arithmetic, 2x2 products, `.H`, `.T`, indices and NumPy's functions; docs/writing-trees.md has tables."""
 
     __slots__ = ()
 
@@ -131,8 +117,20 @@ class Operators:
     __iter__ = None
     __contains__ = None
 
-    # NumPy must leave `array + node` to the node.
-    __array_ufunc__ = None
+    @_OnlyOfTheClass
+    def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
+        return ufunc_of_nodes(operation, powers, ufunc, method, inputs, keywords)
+
+    def __array_function__(self, function, types, arguments, keywords):
+        return function_of_nodes(operation, function, arguments, keywords)
+
+    def __eq__(self, other):
+        """Nodes are compared by identity; with numbers that would be False without a word."""
+        if isinstance(other, Number) or hasattr(type(other), "__array__"):
+            raise NodeValueError(f"{short(self)} == {short(other)}")
+        return NotImplemented
+
+    __hash__ = object.__hash__
 
 
 def _is_whole(index) -> bool:
@@ -219,6 +217,8 @@ class NodeDef(Operators):
 
 
 def _same_value(a, b) -> bool:
+    if isinstance(a, Operators) or isinstance(b, Operators):
+        return a is b
     if isinstance(a, Number | np.ndarray) and isinstance(b, Number | np.ndarray):
         return np.array_equal(a, b, equal_nan=True)
     return a == b

@@ -17,10 +17,11 @@ import numpy as np
 
 from .._core import Error
 from .collector import paused_collector
-from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, script_line
+from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators
 from .indices import Index, Indexed
 from .names import text_of
 from .naming import Naming
+from .script_lines import script_line
 from .state import short
 
 

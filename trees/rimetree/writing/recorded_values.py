@@ -7,7 +7,6 @@ some moment is a `Step`, which stays as it is; operands are Steps.
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 from collections.abc import Callable
 from typing import NoReturn
@@ -16,7 +15,9 @@ import numpy as np
 
 from .._core import Error
 from ..units import TREE_UNITS, UnfitError, in_unit, is_quantity
-from .definitions import NodeDef, by_position, script_line
+from .definitions import NodeDef, by_position
+from .numpy_functions import CLASSES, FORMULAS
+from .script_lines import script_line
 from .state import as_array, short
 
 _ANY_NODE = NodeDef("Identity", (), (), {}, "")
@@ -120,9 +121,9 @@ class Value:
             _refuse(f"np.{ufunc.__name__} with {method if method != '__call__' else ', '.join(keywords)}")
         if ufunc in _FORMULAS:
             return _FORMULAS[ufunc](*inputs)
-        if ufunc not in _CLASSES:
+        if ufunc not in CLASSES:
             _refuse(f"np.{ufunc.__name__}")
-        return _value(_CLASSES[ufunc], inputs)
+        return _value(CLASSES[ufunc], inputs)
 
     def __array_function__(self, function, types, arguments, keywords):
         if function not in _FUNCTIONS:
@@ -284,40 +285,10 @@ def _stack(values, axis=0) -> Value:
     return Value(Step("Composer", tuple(steps), 2, {"dims": np.zeros(1)}))
 
 
-_CLASSES = {
-    np.add: "Add",
-    np.subtract: "Subtract",
-    np.multiply: "Multiply",
-    np.divide: "Divide",
-    np.power: "Pow",
-    np.float_power: "Pow",
-    np.negative: "Negate",
-    np.absolute: "Abs",
-    np.fabs: "Abs",
-    np.conjugate: "Conj",
-    np.sin: "Sin",
-    np.cos: "Cos",
-    np.tan: "Tan",
-    np.arcsin: "Asin",
-    np.arccos: "Acos",
-    np.arctan2: "Atan2",
-    np.exp: "Exp",
-    np.log: "Log",
-    np.sqrt: "Sqrt",
-    np.square: "Sqr",
-}
 _FORMULAS = {
+    **FORMULAS,
     np.positive: lambda x: Value(x.usable()),
-    np.reciprocal: lambda x: 1.0 / x,
-    np.arctan: lambda x: np.arctan2(x, 1.0),
-    np.exp2: lambda x: 2.0**x,
-    np.log2: lambda x: np.log(x) / math.log(2),
-    np.log10: lambda x: np.log(x) / math.log(10),
     np.hypot: lambda x, y: abs(_value("ToComplex", (x, y))),  # squares would overflow
-    np.deg2rad: lambda x: x * (math.pi / 180),
-    np.radians: lambda x: x * (math.pi / 180),
-    np.rad2deg: lambda x: x * (180 / math.pi),
-    np.degrees: lambda x: x * (180 / math.pi),
 }
 
 

@@ -12,8 +12,9 @@ from typing import Protocol, runtime_checkable
 
 from .._core import Error
 from ..arguments import checked
-from .definitions import PASSED, NodeDef, by_position, script_line
+from .definitions import NodeDef, by_position
 from .recorded_values import NotRecordableError, RecordedCells, Step, Value, step_of
+from .script_lines import PASSED, script_line
 
 
 @runtime_checkable

@@ -12,11 +12,12 @@ import numpy as np
 
 from .._core import Error
 from ..units import TREE_UNITS
-from .definitions import NodeDef, by_position, cannot_be_a_child, constant, numbers_of_child, script_line
+from .definitions import NodeDef, by_position, cannot_be_a_child, constant, numbers_of_child
 from .families import NodeFamily
 from .indices import Index, Indexed
 from .names import full_name
 from .recording import Recorded
+from .script_lines import script_line
 from .state import is_numbers, short
 from .stubs import NO_KEYWORDS, NodeStub
 

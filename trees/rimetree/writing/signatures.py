@@ -12,10 +12,10 @@ from .definitions import (
     by_position,
     flagged,
     numbers_of_child,
-    script_line,
     shared_labels,
 )
 from .indices import Index, Indexed
+from .script_lines import script_line
 from .state import with_unit
 from .stubs import NodeStub
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .._core import Error
-from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, operation, powers, script_line
+from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, operation, powers
 from .families import NodeFamily
 from .indices import Index
 from .names import PLAIN, text_of
 from .naming import Naming
+from .script_lines import script_line
 
 #: Qualifiers by keyword of a node that has none: nearly all of them.
 NO_KEYWORDS: dict = {}
