@@ -24,7 +24,7 @@ struct JonesChunk {
   std::size_t n = 0, n_basis = 0;
   std::array<double, kMost> weight;      ///< 0: the cell does not count
   std::array<double, kMost> d_re, d_im;  ///< datum less fixed terms
-  std::array<double, kMost> power;       ///< of the datum itself, where there are fixed terms
+  std::array<double, kMost> power;       ///< where there are fixed terms: of the datum with or without them
   std::vector<double> m;                 ///< visibilities of the terms
   std::vector<JonesSweep::Rows> rows;
   std::vector<double*> numbers;  ///< the arrays that count, while they are looked at
@@ -81,18 +81,26 @@ void JonesSweep::append_rows(const JonesPlanes& planes, const Item& item, std::s
   planes.data.copy_rows(element, t, n_row, first, width, d_re, d_im);
   std::size_t k = 0;
   const bool diagonal = products_.model(item.equation).diagonal;
+  const auto power = [&](std::size_t i) { return d_re[i] * d_re[i] + d_im[i] * d_im[i]; };
   if (planes.any_fixed)
-    for (std::size_t i = 0; i < n; ++i) chunk.power[at + i] = d_re[i] * d_re[i] + d_im[i] * d_im[i];
+    for (std::size_t i = 0; i < n; ++i) chunk.power[at + i] = power(i);
   for (const JonesPlanes::Core& core : planes.cores) {
     if (!core.solvable) {
       std::array<double, JonesChunk::kMost> re, im;
       core.value.copy_rows(element, t, n_row, first, width, re.data(), im.data());
-      for (std::size_t i = 0; i < n; ++i) d_re[i] -= re[i], d_im[i] -= im[i];
+      const double sign = core.minus ? -1 : 1;
+      for (std::size_t i = 0; i < n; ++i) d_re[i] -= sign * re[i], d_im[i] -= sign * im[i];
       continue;
     }
-    for (std::size_t ab = 0; ab < (diagonal ? 1 : products_.n_element()); ++ab, ++k)
-      core.value.copy_rows(diagonal ? element : ab, t, n_row, first, width, chunk.re(k) + at, chunk.im(k) + at);
+    for (std::size_t ab = 0; ab < (diagonal ? 1 : products_.n_element()); ++ab, ++k) {
+      double *re = chunk.re(k) + at, *im = chunk.im(k) + at;
+      core.value.copy_rows(diagonal ? element : ab, t, n_row, first, width, re, im);
+      if (core.minus)
+        for (std::size_t i = 0; i < n; ++i) re[i] = -re[i], im[i] = -im[i];
+    }
   }
+  if (planes.any_fixed)  // of data that are a fixed term, as in 0 = D - V
+    for (std::size_t i = 0; i < n; ++i) chunk.power[at + i] = std::max(chunk.power[at + i], power(i));
   if (planes.weighted)
     planes.weight.copy_real_rows(element, t, n_row, first, width, &chunk.weight[at]);
   else

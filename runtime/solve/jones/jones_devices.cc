@@ -104,10 +104,12 @@ std::vector<std::deque<SumShare>> JonesSweep::deal_out(std::size_t first, std::s
   std::vector<std::uint32_t> wanted;
   for (std::size_t i = 0; i < planes.size(); ++i) {
     if (planes[i].results.empty() || products_.n_basis(first + i) == 0) continue;
-    if (planes[i].cells == part_.cells())
+    const auto& cores = planes[i].cores;
+    const bool minus = std::any_of(cores.begin(), cores.end(), [](const auto& core) { return core.minus; });
+    if (planes[i].cells == part_.cells() && !minus)
       wanted.push_back(static_cast<std::uint32_t>(first + i));
     else
-      keep = false;  // it does not count on each cell: the host adds it, in each sweep
+      keep = false;  // it does not count on each cell, or has a minus: the host adds it, in each sweep
   }
   const DeviceContexts& devices = evaluator_.devices();
   std::vector<std::deque<SumShare>> waiting(devices.size());

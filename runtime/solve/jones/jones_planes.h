@@ -17,7 +17,7 @@ struct JonesPlanes {
   struct Core {
     Operand value;
     FlagOperand flags;
-    bool flags_merge = false, solvable = false;
+    bool flags_merge = false, solvable = false, minus = false;
   };
   std::vector<Core> cores;
   bool any_flags = false, any_fixed = false;  ///< any_fixed: terms without unknowns, which are taken off the data

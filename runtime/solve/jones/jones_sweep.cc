@@ -103,7 +103,7 @@ JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPt
   std::size_t next = of.weighted ? 2 : 1;
   for (const JonesTerm& term : products_.model(equation).terms) {
     const Result& core = *results[next++];
-    of.cores.push_back({Operand(core.value), FlagOperand(core.flags), term.flags_merge, term.solvable()});
+    of.cores.push_back({Operand(core.value), FlagOperand(core.flags), term.flags_merge, term.solvable(), term.minus});
     of.any_fixed = of.any_fixed || !term.solvable();
     is_complex = is_complex || core.value.is_complex();
     for (const auto* factors : {&term.left, &term.right})

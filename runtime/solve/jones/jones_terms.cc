@@ -37,7 +37,8 @@ bool is_diagonal_constant(const Forest& forest, int node) {
 }
 
 bool is_combination(Algebra algebra) {
-  return algebra == Algebra::sum || algebra == Algebra::matrix_product || algebra == Algebra::product;
+  return algebra == Algebra::sum || algebra == Algebra::difference || algebra == Algebra::negation ||
+         algebra == Algebra::matrix_product || algebra == Algebra::product;
 }
 
 // Walks down a model, collecting what stands to the left and to the right of each fixed node.
@@ -45,19 +46,24 @@ class Walk {
  public:
   explicit Walk(const Forest& forest) : forest_(forest) {}
 
-  bool visit(int node, std::vector<int> left, std::vector<int> right, bool flags_merge) {
+  /// `so_far`: what stands around a node, and its sign.
+  bool visit(int node, JonesTerm so_far) {
     if ((forest_.dependencies(node) & kIteration) != 0) return false;  // not the same at each step
     if (!solvable(forest_, node)) {
-      model_.terms.push_back({node, std::move(left), std::move(right), flags_merge});
+      so_far.core = node;
+      model_.terms.push_back(std::move(so_far));
       return true;
     }
     const Algebra algebra = algebra_of(forest_, node);
     const std::span<const int> children = forest_.children(node);
-    if (algebra == Algebra::identity) return visit(children[0], std::move(left), std::move(right), flags_merge);
-    if (algebra == Algebra::sum) {
+    if (algebra == Algebra::identity) return visit(children[0], std::move(so_far));
+    if (algebra == Algebra::negation) so_far.minus = !so_far.minus;
+    if (algebra == Algebra::sum || algebra == Algebra::difference || algebra == Algebra::negation) {
       // A scalar added to a matrix means another thing than a Jones term.
-      return std::all_of(children.begin(), children.end(), [&](int child) {
-        return forest_.node(child).dims() == forest_.node(node).dims() && visit(child, left, right, flags_merge);
+      return std::all_of(children.begin(), children.end(), [&](const int& child) {
+        JonesTerm term = so_far;
+        if (algebra == Algebra::difference && &child != children.data()) term.minus = !term.minus;
+        return forest_.node(child).dims() == forest_.node(node).dims() && visit(child, std::move(term));
       });
     }
     const bool product = algebra == Algebra::matrix_product;
@@ -73,10 +79,11 @@ class Walk {
       if ((forest_.dependencies(children[i]) & kData) != 0 || !is_cell_by_cell(forest_, children[i])) return false;
       model_.diagonal = model_.diagonal && is_diagonal(children[i]);
     }
-    left.insert(left.end(), children.begin(), children.begin() + core);
-    right.insert(right.begin(), children.begin() + core + 1, children.end());
-    split(left, right);
-    return visit(children[static_cast<std::size_t>(core)], std::move(left), std::move(right), flags_merge || product);
+    so_far.left.insert(so_far.left.end(), children.begin(), children.begin() + core);
+    so_far.right.insert(so_far.right.begin(), children.begin() + core + 1, children.end());
+    split(so_far.left, so_far.right);
+    so_far.flags_merge = so_far.flags_merge || product;
+    return visit(children[static_cast<std::size_t>(core)], std::move(so_far));
   }
 
   JonesModel take() { return std::move(model_); }
@@ -216,7 +223,7 @@ std::optional<JonesModel> jones_model(const Forest& forest, int model) {
   const TensorShape& dims = forest.node(model).dims();
   if (!dims.is_scalar() && !(dims == TensorShape{2, 2})) return std::nullopt;
   Walk walk(forest);
-  if (!walk.visit(model, {}, {}, false)) return std::nullopt;
+  if (!walk.visit(model, {})) return std::nullopt;
   JonesModel result = walk.take();
   for (const JonesTerm& term : result.terms)
     if (!(forest.node(term.core).dims() == dims)) return std::nullopt;

@@ -1,5 +1,5 @@
-// Finds Jones terms in models: V = sum over terms of L M R, with M fixed and L and R products of matrices (or scalars)
-// that are the same on all cells of a block, as in G_p M_pq G_q^H. What L and R are made of does not matter.
+// Finds Jones terms in models: V = sum over terms of +- L M R, with M fixed and L and R products of matrices (or
+// scalars) that are the same on all cells of a block, as in G_p M_pq G_q^H. What L and R are made of does not matter.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +37,7 @@ struct JonesTerm {
   int core = 0;  ///< M: depends on no solvable Parm
   std::vector<int> left, right;
   bool flags_merge = false;  ///< a matrix product is involved: a cell of M is flagged as a whole
+  bool minus = false;        ///< it is taken off: what is summed up is of -M
   bool solvable() const { return !left.empty() || !right.empty(); }
 };
 

@@ -1,5 +1,7 @@
 """Solvers in runs over Measurement Sets: data, weights and flags from Spigots, corrected data to Sinks."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def simulate(path, gains, noise_jy=0.0):
     rt.Forest(ns).run(path)
 
 
-def calibrating(path, *, sinks=True, solver=None, start=1.0, device=None, **parm):
+def calibrating(path, *, sinks=True, solver=None, start=1.0, device=None, equation=lambda d, v: (d, v), **parm):
     """A forest that solves for G on DATA and writes corrected data."""
     ns = rt.NodeScope()
     baselines = predicted(ns, path)
@@ -59,7 +61,7 @@ def calibrating(path, *, sinks=True, solver=None, start=1.0, device=None, **parm
         station = {"station_1_index": p, "station_2_index": q}
         ns.D(p, q) << rt.Spigot(**station, input_column="DATA")
         ns.W(p, q) << rt.Spigot(**station, input_column="WEIGHT")
-        ns.c(p, q) << rt.Condeq(ns.D(p, q), ns.G(p) @ ns.M(p, q) @ ns.G(q).H, ns.W(p, q))
+        ns.c(p, q) << rt.Condeq(*equation(ns.D(p, q), ns.G(p) @ ns.M(p, q) @ ns.G(q).H), ns.W(p, q))
         corrected = rt.MatrixInvert22(ns.G(p)) @ ns.D(p, q) @ rt.MatrixInvert22(ns.G(q).H)
         if sinks:
             ns.sink(p, q) << rt.Sink(corrected, **station, output_column="CORRECTED_DATA")
@@ -98,6 +100,24 @@ def test_each_group_of_time_slots_is_solved_and_corrected(small_ms, method):
     wanted, corrected = model(path)
     # The common phase of all gains cancels in diagonal elements and between feeds.
     np.testing.assert_allclose(corrected, wanted, atol=1e-5)
+
+
+def test_differences_from_the_data_are_as_data_and_model(small_ms, monkeypatch):
+    """`Condeq(D - V, 0)`, also where the set has no rows of a baseline."""
+    path, gains = small_ms(n_time=N_TIME, pairs=[(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]), planted()
+    simulate(path, gains, noise_jy=0.05)
+    monkeypatch.setattr(rt.ms, "baselines", lambda _: list(itertools.combinations(range(N), 2)))
+    parm = {"time_edges_s": START_S - 5 + 10.0 * np.arange(N_TIME + 1)}
+    expected = calibrating(path, **parm).run(path, time_slots=4).solves
+    for equation in (lambda d, v: (d - v, 0.0), lambda d, v: (0.0, v - d)):
+        for device in (None, "simulated"):
+            found = calibrating(path, equation=equation, device=device, **parm).run(path, time_slots=4).solves
+            for one, other in zip(found, expected, strict=True):
+                assert one.converged and one.method == other.method and "sums over the data" in one.method
+                assert [group.equations for group in one.groups] == [group.equations for group in other.groups]
+                np.testing.assert_allclose(
+                    [group.chi_square for group in one.groups], [group.chi_square for group in other.groups], rtol=1e-9
+                )
 
 
 def test_tiles_of_parms_are_filled_group_by_group(small_ms):

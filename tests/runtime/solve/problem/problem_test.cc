@@ -206,6 +206,23 @@ TEST(JonesTerms, AreRecognisedInSumsAndChains) {
   EXPECT_EQ(v->terms[1].left, std::vector<int>{forest.built->find("F")});
 }
 
+TEST(JonesTerms, HaveSigns) {
+  TestForest forest = jones();
+  forest.node("-V", "Negate", {"V"}).node("M - V", "Subtract", {"M", "V"}).node("-(M - V)", "Negate", {"M - V"});
+  forest.node("outer", "MatrixMultiply", {"F", "-(M - V)", "J1"});
+  const auto v = model(forest, "-V");
+  ASSERT_TRUE(v);
+  EXPECT_TRUE(v->terms.at(0).minus);
+  EXPECT_EQ(v->terms[0].left, std::vector<int>{forest.built->find("J0")});
+  const auto difference = model(forest, "M - V"), outer = model(forest, "outer");
+  ASSERT_TRUE(difference && outer);
+  EXPECT_FALSE(difference->terms.at(0).minus);
+  EXPECT_FALSE(difference->terms[0].solvable());
+  EXPECT_TRUE(difference->terms.at(1).minus);
+  EXPECT_TRUE(outer->terms.at(0).minus);
+  EXPECT_FALSE(outer->terms.at(1).minus);
+}
+
 TEST(JonesTerms, ADataDependentFactorIsTheVisibility) {
   // Fixed matrices on both sides of it, flat and nested, as with a known beam or the gain of a reference antenna.
   TestForest forest = jones();
