@@ -82,7 +82,7 @@ struct UvGridSize {
 UvGridPlan typical_uv_grid(const Sky<double>& like, const UvGridSize& size, double tolerance);
 
 /// What grids take that are there together, if one does not take more.
-inline constexpr std::size_t kGridBytes = std::size_t{1} << 30;
+inline constexpr std::size_t kGridBytes = std::size_t{1} << 29;
 
 /// All rows. Bits do not depend on the number of threads. Throws Cancelled.
 void solve_by_uv_grid(const Summed& of, UvGridPlan& plan, const Output& out, ThreadPool& threads,

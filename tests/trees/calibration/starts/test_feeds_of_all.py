@@ -51,6 +51,7 @@ def test_it_is_looked_for_where_weights_say_nothing(calibrated, terms):
         ["K: delay", "D: leakage", "H: phase, scalar, per patch"],
         ["G: diag, 5slots", "D: leakage", "T: tec, per patch"],
         ["P: phase, 1slot", "F: full, 1chan", "D: diag, per patch"],
+        ["P: phase, 1slot", "D: leakage", "H: phase, 5slots, per patch"],
     ],
     ids="*".join,
 )

@@ -328,12 +328,27 @@ def reference_direction(term: Term, terms: Sequence[Term], fluxes_jy: dict[str, 
     what the term of the whole sky is. (Where the term of the whole sky can do less, because its
     intervals are longer, what the two have in common goes by `conventions`.)
     """
-    if term.per is None or not any(other.per is None and covers(other, term) for other in terms):
+    if term.per is None or not any(_takes(other, term, terms) for other in terms):
         return None
     if not all(any(o.per == term.per and o.acts_on(name) for o in terms) for name in fluxes_jy):
         return None
     found = brightest(fluxes_jy)
     return found if term.acts_on(found) else None
+
+
+def _takes(whole: Term, term: Term, terms: Sequence[Term]) -> bool:
+    """Whether a term of the whole sky can do what a term does in one direction, past all that stands between them."""
+    if whole.per is not None or not covers(whole, term):
+        return False
+    if term.elements == ("",) and term.kind.diagonal:
+        return True
+    names = [other.name for other in terms]
+    outer, inner = names.index(whole.name), names.index(term.name)
+    between = [other for k, other in enumerate(terms) if other.per is None and k > outer]
+    between += [other for k, other in enumerate(terms) if other.per == term.per and k < inner]
+    if whole.kind.name == "full":
+        return all(as_fine(whole, other) for other in between)
+    return all(other.kind.diagonal for other in between)
 
 
 def brightest(fluxes_jy: dict[str, float]) -> str:
