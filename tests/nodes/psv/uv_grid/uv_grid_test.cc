@@ -142,6 +142,17 @@ TEST(UvGrid, SmearsOverTimeAndBandwidth) {
       }
 }
 
+TEST(UvGrid, TheGridReachesAsFarAsTheEndsOfExposures) {
+  for (const unsigned seed : {1, 2, 3}) {
+    CaseOptions o = wide_field(60);
+    o.smearing = true;
+    o.exposure_s = 4000;  // in which the baseline moves by up to a third of its length
+    o.n_baseline = o.n_time = 1;
+    o.seed = seed;
+    check(Case(o), 1e-6);
+  }
+}
+
 TEST(UvGrid, SmearsOverTimeOnlyOrBandwidthOnly) {
   for (const bool time : {false, true}) {
     CaseOptions o = wide_field();
