@@ -23,8 +23,6 @@ Sky<double> part_of_sky(const Sky<double>& sky, std::size_t begin, std::size_t e
   copy(sky.weights, begin * each, end * each, part.weights);
   part.weights.resize(part.weights.size() + kTileChannels * n_plane, 0.0);  // as pack_sky does
   if (!sky.relative_weights.empty()) copy(sky.relative_weights, begin * n_plane, end * n_plane, part.relative_weights);
-  if (!sky.brightness.empty())
-    copy(sky.brightness, begin * 8 * sky.n_weight_channel, end * 8 * sky.n_weight_channel, part.brightness);
   for (SourceBlock block : sky.blocks) {
     block.begin = std::clamp(block.begin, begin, end) - begin;
     block.end = std::clamp(block.end, begin, end) - begin;

@@ -1,9 +1,9 @@
+#include "nodes/psv/fourier/chebyshev.h"
+
 #include <array>
 #include <cmath>
 #include <mutex>
 #include <numbers>
-
-#include "nodes/psv/fourier/spectra.h"
 
 namespace rimetree::psv::fourier {
 

@@ -2,15 +2,14 @@
 // frequency, each term of which is a grid of its own.
 #pragma once
 
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "nodes/psv/fourier/chebyshev.h"
 #include "nodes/psv/kernel.h"
 
 namespace rimetree::psv::fourier {
 
-inline constexpr int kMaxTerms = 40;           ///< of a series in frequency
 inline constexpr std::size_t kSourcePad = 64;  ///< sources that weigh nothing, after the others
 
 /// The sources with their weights on each grid.
@@ -36,11 +35,5 @@ struct SeriesSky {
 /// Spectra become series that are wrong by at most `error` of the total flux, if that takes no longer than so many
 /// seconds of one core.
 SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds);
-
-// ------------------------------------------------------------------------------------------------ Chebyshev series
-
-/// Chebyshev coefficients from values at the Chebyshev points of [-1, 1], [term][point]; made once per number.
-const std::vector<double>& chebyshev_matrix(int n_term);
-double chebyshev_point(int i, int n_term);
 
 }  // namespace rimetree::psv::fourier

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "nodes/psv/exposure_rule.h"
+#include "nodes/psv/uv_grid/points.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv::uv_grid {

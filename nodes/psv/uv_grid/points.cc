@@ -1,3 +1,5 @@
+#include "nodes/psv/uv_grid/points.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -5,8 +7,7 @@
 #include <utility>
 
 #include "nodes/psv/exposure_rule.h"
-#include "nodes/psv/fourier/spectra.h"
-#include "nodes/psv/uv_grid/means.h"
+#include "nodes/psv/fourier/chebyshev.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv::uv_grid {

@@ -19,7 +19,6 @@
 // As brightness planes are real, V(-u, -v, -w) is the conjugate of V(u, v, w): only half of the plane is needed.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +29,7 @@
 #include "nodes/psv/summed.h"
 #include "nodes/psv/uv_grid/frame.h"
 #include "nodes/psv/uv_grid/means.h"
+#include "nodes/psv/uv_grid/points.h"
 #include "runtime/core/threads/thread_pool.h"
 
 namespace rimetree::psv::uv_grid {
@@ -72,13 +72,13 @@ struct UvGridPlan {
 /// method needs to be done with everything, that is an obstacle.
 UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds);
 
-/// What to expect before there are data: of a field and an array for which lines of the grid have 4096 cells, which
-/// takes W at 6 points, and rows of which take 60 points of the band, and 8 of an exposure. `like`: what all sources
-/// are like. It cannot be evaluated.
 struct UvGridSize {
   std::size_t n_source = 0, n_row = 0, n_channel = 0;
   bool smearing = false;
 };
+/// What to expect before there are data: of a field and an array for which lines of the grid have 4096 cells, which
+/// takes W at 6 points, and rows of which take 60 points of the band, and 8 of an exposure. `like`: what all sources
+/// are like. It cannot be evaluated.
 UvGridPlan typical_uv_grid(const Sky<double>& like, const UvGridSize& size, double tolerance);
 
 /// What grids take that are there together, if one does not take more.

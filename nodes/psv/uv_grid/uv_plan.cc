@@ -72,7 +72,7 @@ void set_axis(GridAxis& axis, double sources, double samples, int width) {
   axis.n_cell = needed < double(kLongestLine) ? good_transform_length(static_cast<std::size_t>(std::ceil(needed)))
                                               : 2 * kLongestLine;
   const double kappa = kLargestKappa - beyond / double(axis.n_cell);
-  double unit = samples > 0 ? kappa / samples : sources > 0 ? sources / (kLargestKappa * double(axis.n_cell)) : 1;
+  const double unit = samples > 0 ? kappa / samples : sources > 0 ? sources / (kLargestKappa * double(axis.n_cell)) : 1;
   axis.cells_per_unit = 1 / unit;
   axis.modes_per_wavelength = unit * double(axis.n_cell);
   const auto cells = static_cast<std::ptrdiff_t>(std::ceil(sources / unit)) + width / 2 + 1;
