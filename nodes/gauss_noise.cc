@@ -5,10 +5,11 @@
 // false: real numbers; true: real and imaginary part each have standard deviation stddev, and mean is that of the real
 // part).
 // Result: dims, unit of stddev; varies along time and freq. Flags: none. Derivative: none.
-// The numbers are a function of the seed, the node's name, the time (to 10 us) and the frequency (to the millihertz)
-// only: they do not change with the number of threads or with how the data are cut into groups of time slots. Cells
-// that are nearer than that would have the same noise, and are refused. Salmon et al. 2011, SC11 (Philox4x32-10).
-// MeqTrees: GaussNoise.
+// The numbers are a function of the seed, the node's name, the time (to 10 us) and the frequency (to the millihertz),
+// and over a Measurement Set of the data description, the field and the layer, for several of these may have rows of
+// one time and frequency. They do not change with the number of threads or with how the data are cut into groups of
+// time slots. Cells that are nearer than that would have the same noise, and are refused. Salmon et al. 2011, SC11
+// (Philox4x32-10). MeqTrees: GaussNoise.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -47,7 +48,7 @@ class GaussNoise final : public Node {
                        .type = StateType::integer,
                        .default_value = std::int64_t{0},
                        .doc = "with the node's name, time and frequency decides the numbers: nodes of different names "
-                              "are independent"},
+                              "are independent, and so are data descriptions and fields of a Measurement Set"},
                       {.name = "dims",
                        .type = StateType::array,
                        .default_value = StateArray{{0}, NumberType::real, {}},
@@ -60,13 +61,13 @@ class GaussNoise final : public Node {
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return wanted_; }
   NodeTraits own_traits() const override {
-    return {.depends_on = kDomain, .varies_along = set_of(Axis::time) | set_of(Axis::frequency)};
+    return {.depends_on = kData | kDomain, .varies_along = set_of(Axis::time) | set_of(Axis::frequency)};
   }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {
     const double stddev = state().real("stddev"), mean = state().real("mean");
-    const std::uint64_t key = mix(static_cast<std::uint64_t>(state().integer("seed")), name());
+    const std::uint64_t key = key_of_rows(evaluation.request.tile);
     const auto key_0 = static_cast<std::uint32_t>(key), key_1 = static_cast<std::uint32_t>(key >> 32);
     const std::vector<std::uint64_t> times = whole(evaluation.cells().axis(Axis::time).centre, 1e5, "times");
     const std::vector<std::uint64_t> frequencies =
@@ -95,6 +96,15 @@ class GaussNoise final : public Node {
   }
 
  private:
+  /// One for all rows of a tile, and the same however many of them it has.
+  std::uint64_t key_of_rows(const Tile* tile) const {
+    std::uint64_t key = mix(static_cast<std::uint64_t>(state().integer("seed")), name());
+    if (tile == nullptr) return key;
+    for (const int number : {tile->data_desc_id, tile->field_id, tile->layer})
+      key = mix(key, static_cast<std::uint64_t>(number));
+    return key;
+  }
+
   /// Coordinates in whole units of 1 / `per`; one 0 where the cells do not have the axis.
   static std::vector<std::uint64_t> whole(const std::vector<double>& centres, double per, const char* what) {
     if (centres.empty()) return {0};

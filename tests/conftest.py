@@ -23,7 +23,8 @@ def small_ms(tmp_path):
 
     4 antennas within a few kilometres, all 6 baselines, `n_time` times of 10 s, 8 channels of 1 MHz at 1.4 GHz, linear
     feeds, one field at (0.9, -0.5) rad. UVW are arbitrary but consistent per antenna (family p-q; or q-p, with
-    `uvw_sign` -1). `pairs`: the baselines, if not all 6.
+    `uvw_sign` -1). `pairs`: the baselines, if not all 6. `n_window`: so many windows, all alike. `time_s`: times, if
+    not `n_time` of them 10 s apart.
     """
 
     def make(
@@ -36,9 +37,13 @@ def small_ms(tmp_path):
         correlation_type=(9, 10, 11, 12),
         columns=("DATA",),
         n_field=1,
+        n_window=1,
+        time_s=None,
         exposure_s=10.0,
     ):
         n_antenna = 4
+        time_s = 5.0e9 + 10.0 * np.arange(n_time) if time_s is None else np.asarray(time_s, dtype=float)
+        n_time = len(time_s)
         rng = np.random.default_rng(7)
         frequency = np.asarray(1.4e9 + 1e6 * np.arange(8) if frequency_hz is None else frequency_hz, dtype=float)
         width = np.full(len(frequency), 1e6)
@@ -54,11 +59,11 @@ def small_ms(tmp_path):
                 for i in range(n_antenna)
             ],
             "fields": [{"name": f"field{i}", "ra_rad": 0.9 + 0.1 * i, "dec_rad": -0.5} for i in range(n_field)],
-            "spectral_windows": [{"name": "spw", "frequency_hz": frequency, "width_hz": width}],
+            "spectral_windows": [{"name": "spw", "frequency_hz": frequency, "width_hz": width}] * n_window,
             "correlation_type": list(correlation_type),
             "antenna1": [p for p, _ in pairs],
             "antenna2": [q for _, q in pairs],
-            "time_s": 5.0e9 + 10.0 * np.arange(n_time),
+            "time_s": time_s,
             "field_of_time": [i % n_field for i in range(n_time)],
             "interval_s": 10.0,
             "exposure_s": exposure_s,

@@ -1,5 +1,8 @@
 // GaussNoise: moments and independence of the numbers, and that they do not depend on how cells are grouped.
+#include <algorithm>
+
 #include "tests/support/forest_fixture.h"
+#include "tests/support/small_tile.h"
 
 namespace rimetree::test {
 namespace {
@@ -51,6 +54,28 @@ TEST(GaussNoiseNode, DependsOnNameSeedElementTimeAndFrequency) {
   const ResultPtr matrix = noise("n", {5e9}, {1e9}, {{"dims", array({2}, {2, 2})}});
   EXPECT_EQ(value_at(matrix->value, 0).re, x);
   EXPECT_NE(value_at(matrix->value, 1).re, x);
+}
+
+/// Several data descriptions may be of one window, fields be correlated at once, baselines be there twice: all had the
+/// same noise, also where cells were those of the tile before.
+TEST(GaussNoiseNode, DependsOnTheRowsOfAMeasurementSet) {
+  TestForest forest;
+  forest.request.cells = cells({5e9}, {1e9});
+  forest.node("n", "GaussNoise");
+  std::vector<double> found;
+  Tile tile = small_tile(*forest.request.cells, {9, 10, 11, 12});
+  forest.request.tile = &tile;
+  const auto evaluate = [&](int data_desc_id, int field_id, int layer) {
+    tile.data_desc_id = data_desc_id, tile.field_id = field_id, tile.layer = layer;
+    ++forest.request.data_id;
+    return value_at(forest.evaluate("n")->value, 0).re;
+  };
+  for (const int window : {0, 1})
+    for (const int field : {0, 1})
+      for (const int layer : {0, 1}) found.push_back(evaluate(window, field, layer));
+  EXPECT_EQ(found[0], evaluate(0, 0, 0));
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(std::unique(found.begin(), found.end()) - found.begin(), 8);
 }
 
 /// They had the same noise within a millisecond and within a hertz.

@@ -592,7 +592,7 @@ def GaussNoise(
             mean; of complex noise that of the real part
         seed (int, default 0)
             with the node's name, time and frequency decides the numbers: nodes of different names are
-            independent
+            independent, and so are data descriptions and fields of a Measurement Set
         dims (array, default [])
             dimensions of the result, e.g. [2,2]; empty: a scalar
         complex (bool, default False)
