@@ -154,8 +154,8 @@ def groups(
     result: list[MsGroup] = []
     problem: Error | None = None
     for field, parts in sorted(found.items()):
-        feeds = {_feed(summary, part["data_desc_id"]) for part in parts}
-        together = len(feeds) == 1 and (windows is None or len(windows) > 1) and not by_window
+        kinds = {_kind(summary, part["data_desc_id"]) for part in parts}
+        together = len(kinds) == 1 and (windows is None or len(windows) > 1) and not by_window
         for some in [parts] if together else [[part] for part in parts]:
             try:
                 group = _group(opened, summary, field, some, together, all_rows, autocorrelations, selection)
@@ -266,6 +266,11 @@ def check_ids(summary: dict, windows: set[int] | None, fields: set[int] | None) 
 
 def _correlations(summary: dict, data_desc_id: int) -> Sequence[str]:
     return summary["data_descriptions"][data_desc_id]["correlations"]
+
+
+def _kind(summary: dict, data_desc_id: int) -> tuple[str, bool]:
+    """What one tree can be for: its feed, and whether the data hold Stokes I alone, which mixes both feeds."""
+    return _feed(summary, data_desc_id), tuple(_correlations(summary, data_desc_id)) == ("I",)
 
 
 def _feed(summary: dict, data_desc_id: int) -> str:

@@ -19,7 +19,7 @@ from ...evaluation.cells import Cells
 from ...ms import MsGroup
 from ...writing.indices import Index
 from ...writing.scope import NodeScope, NodeStub
-from ..solutions.antenna_jones import AntennaJones
+from ..solutions.antenna_jones import AntennaJones, require_feeds_alike
 from ..solutions.choosing import of_own_field, solutions_of_windows
 from ..solutions.parallactic import with_own_turn
 from ..solutions.solutions import Solutions
@@ -104,6 +104,7 @@ class HeldChain:
             if not term.diagonal:  # it mixes the feeds
                 missing, bad = (np.repeat(x.any(axis=-1, keepdims=True), 2, axis=-1) for x in (missing, bad))
             bad = bad | missing
+        require_feeds_alike(self._group, product, bad)
         return product, bad
 
     def _of_windows(self, term: HeldTerm, antenna, time_s, frequency_hz, direction):

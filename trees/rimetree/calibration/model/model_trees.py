@@ -10,19 +10,21 @@ from ...sky import SkyModel
 from ...sky_trees import sky_nodes, uvw_nodes
 from ...writing.families import NodeFamily
 from ...writing.indices import Index, each
-from ...writing.scope import NodeScope, NodeStub
+from ...writing.scope import NodeDef, NodeScope, NodeStub
 from ..errors import CalibrationError
 
 
 @dataclass(frozen=True)
 class SkyPart:
     """Sources that share all Jones terms, or a column of the set with their visibilities; `directions`: {"patch": name,
-    "source": name} of those it is in."""
+    "source": name} of those it is in. `stokes_i`: of data that hold Stokes I alone, to which both parallel hands of the
+    model are compared, so that both are what feeds see in the mean."""
 
     name: str
     sky: SkyModel | None
     directions: dict[str, str]
     column: str = ""
+    stokes_i: bool = False
 
 
 def sky_parts(sky: SkyModel, per: Iterable[str | None]) -> list[SkyPart]:
@@ -74,7 +76,8 @@ def model_nodes(
             node << rt.Spigot(station_1_index=p, station_2_index=q, input_column=part.column, flag_bit=0)
         else:
             sky = sky_nodes(ns.Subscope(f"sky{k}"), part.sky, phase_centre_rad, feed=feed)
-            node << sky.psv(p, q, ns.uvw(p, q))
+            seen = sky.psv(p, q, ns.uvw(p, q))
+            node << (_mean_of_feeds(ns.of_feeds(p, q, k) << seen) if part.stokes_i else seen)
         node = around(ns.held(p, q, k), node, inside, part)
         coherencies.append(around(ns.corrupted(p, q, k), node, jones, part))
     total = coherencies[0]
@@ -82,6 +85,12 @@ def model_nodes(
         total = ns.sky_sum(p, q) << rt.Add(*coherencies)
     total = around(ns.held_sum(p, q), total, inside, None)
     ns.model(p, q) << rt.Identity(around(ns.observed(p, q), total, jones, None))
+
+
+def _mean_of_feeds(seen: NodeFamily) -> NodeDef:
+    """Stokes I of visibilities [2,2] in the place of both parallel hands."""
+    stokes_i = 0.5 * (rt.Selector(seen, index=[0, 0]) + rt.Selector(seen, index=[1, 1]))
+    return rt.Matrix22(stokes_i, 0.0, 0.0, stokes_i)
 
 
 class _Around:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import check_fields, checked
-from ...beams import beams_text, require_pointing
+from ...beams import beams_text, kinds_of, require_pointing
 from ...ms import CORRELATION_NAMES, MsGroup, sample_tiles, without_averaging
 from ...sky import SkyModel
 from ...sky_fluxes import stokes_i_at, stokes_through_matrices
@@ -30,14 +30,19 @@ _ELEMENT = {"XX": 0, "XY": 1, "YX": 2, "YY": 3, "RR": 0, "RL": 1, "LR": 2, "LL":
 
 @dataclass(frozen=True)
 class PredictedSky:
-    """The visibilities of a sky model."""
+    """The visibilities of a sky model. `stokes_i`: as of `SkyPart`."""
 
     sky: SkyModel
+    stokes_i: bool = False
 
     def seen_by(self, group: MsGroup) -> PredictedSky:
         """The model of the data of a group: those of Stokes I alone are two parallel hands that are alike, in which
         nothing is polarised."""
-        if group.correlations != ("I",) or not any(any(source.stokes_jy[1:]) for source in self.sky):
+        if group.correlations != ("I",):
+            return self
+        if self.sky.beam is not None and not all(kind.is_scalar for kind in kinds_of(self.sky.beam)[0]):
+            return replace(self, stokes_i=True)  # such beams see polarisation as Stokes I, too
+        if not any(any(source.stokes_jy[1:]) for source in self.sky):
             return self
         sources = tuple(replace(one, stokes_jy=(one.stokes_jy[0], 0.0, 0.0, 0.0)) for one in self.sky)
         return PredictedSky(replace(self.sky, sources=sources))
@@ -49,7 +54,7 @@ class PredictedSky:
 
     def parts(self, per: Iterable[str | None]) -> list[SkyPart]:
         """As `sky_parts`."""
-        return sky_parts(self.sky, per)
+        return [replace(part, stokes_i=self.stokes_i) for part in sky_parts(self.sky, per)]
 
     def directions(self, per: str) -> list[str]:
         """Names of the patches or sources."""
@@ -73,6 +78,8 @@ class PredictedSky:
 
     def polarisation(self, group: MsGroup, per: str | None = None, name: str = "") -> Polarisation:
         """Of the whole sky, or (`per` "patch" or "source") of a direction."""
+        if self.stokes_i:
+            return Polarisation("none", True)
         sky = self.sky if per is None else self._of(per, name)
         stokes = stokes_through_matrices(
             sky, group.frequency_hz, group.phase_centre_rad, group.feed, group.some_times_s

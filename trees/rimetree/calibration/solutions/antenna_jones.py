@@ -9,10 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...evaluation.cells import Cells
+from ...ms import MsGroup
+from ..errors import CalibrationError
 from .solutions import Solutions
 
 #: Why a feed of an antenna cannot be corrected.
 NO_ANTENNA, FLAGGED, SINGULAR = 1, 2, 3
+
+# Of the mean of two feeds, differences of this part spoil the square of it.
+_FEEDS_ALIKE = 0.01
 
 
 #: (times, frequencies) -> matrices, and which feeds have none.
@@ -76,6 +81,20 @@ def reasons_of(matrices: NDArray[np.complex128], bad: NDArray[np.bool_], known: 
     """
     found = np.where(_invertible(matrices), 0, SINGULAR)
     return np.where(bad, np.where(known, FLAGGED, NO_ANTENNA)[:, None], found).astype(np.uint8)
+
+
+def require_feeds_alike(group: MsGroup, matrices: NDArray[np.complex128], bad: NDArray[np.bool_]) -> None:
+    """Raises `CalibrationError` where matrices [..., 2, 2] are of two feeds that differ, and the data of a group hold
+    Stokes I alone: it is the sum of what both feeds saw, and nobody can tell any more which part to divide by which."""
+    if group.correlations != ("I",):
+        return
+    one, other = matrices[..., 0, 0], matrices[..., 1, 1]
+    apart = np.abs(one - other) > _FEEDS_ALIKE * np.maximum(np.abs(one), np.abs(other))
+    if (apart & ~bad.any(axis=-1)).any():
+        raise CalibrationError(
+            f"{group.windows_text} holds Stokes I alone, and the solutions of the two feeds differ: apply them to the "
+            "data of both feeds, before Stokes I is made of them"
+        )
 
 
 def _invertible(matrices: NDArray[np.complex128]) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from ...evaluation.timing import TimingReport
 from ...ms import MsGroup
 from ...ms.run import RunReport, run_options
 from ..errors import CalibrationError
-from .antenna_jones import inverses_of, reasons_of
+from .antenna_jones import inverses_of, reasons_of, require_feeds_alike
 from .new_flags import NewFlags
 from .solutions import Solutions
 
@@ -56,6 +56,10 @@ def check_correction(group: MsGroup, solutions: Solutions, direction: str | None
         )
     if not solutions.diagonal:
         require_four_hands(group)
+    elif group.correlations == ("I",):
+        names = [group.antenna_names[antenna] for antenna in group.antennas]
+        use = JonesUse(solutions, direction)
+        require_feeds_alike(group, *use.matrices(names, group.some_times_s, np.array(group.frequency_hz)))
 
 
 def require_four_hands(group: MsGroup) -> None:
