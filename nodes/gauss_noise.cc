@@ -96,12 +96,16 @@ class GaussNoise final : public Node {
   }
 
  private:
-  /// One for all rows of a tile, and the same however many of them it has.
+  /// One for all rows of a tile, and the same however many of them it has. The first data description, field and layer
+  /// have the numbers of cells without data.
   std::uint64_t key_of_rows(const Tile* tile) const {
     std::uint64_t key = mix(static_cast<std::uint64_t>(state().integer("seed")), name());
     if (tile == nullptr) return key;
-    for (const int number : {tile->data_desc_id, tile->field_id, tile->layer})
-      key = mix(key, static_cast<std::uint64_t>(number));
+    std::uint64_t what = 0;
+    for (const int number : {tile->data_desc_id, tile->field_id, tile->layer}) {
+      ++what;
+      if (number > 0) key = mix(mix(key, what), static_cast<std::uint64_t>(number));
+    }
     return key;
   }
 
