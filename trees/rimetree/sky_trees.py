@@ -227,8 +227,8 @@ def psv_tree(
     """One monolithic PSV node `ns.V(p, q)` per baseline, from Spigots to Sinks. Returns the VisDataMux.
 
     `baselines`: (ANTENNA1, ANTENNA2) as `rimetree.ms.baselines` gives them. `noise_jy`: standard deviation of the noise
-    added to the real and imaginary part of every visibility, `seed` decides its numbers. Other arguments as
-    `sky_nodes`.
+    added to the real and imaginary part of every visibility (of data of Stokes I alone: of both feeds, of which it is
+    the mean), `seed` decides its numbers. Other arguments as `sky_nodes`.
     """
     seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
     uvw_nodes(ns, baselines, smearing=smearing)

@@ -1,5 +1,8 @@
 """`rimetree simulate --noise`: every row and channel has noise of its own, however a set is put together."""
 
+import os
+import struct
+
 import numpy as np
 import pytest
 
@@ -48,3 +51,13 @@ def test_noise_is_that_of_the_row_however_rows_are_taken(command, small_ms, tmp_
             return
         found = noise_of(command, path, tmp_path, which, one, column="B")
     assert (found == expected).all(), "written in two runs"
+
+
+def test_noise_of_stokes_i_is_as_large_as_was_asked_for(command, small_ms, tmp_path, patched):
+    """Of two feeds with that noise each the mean had been written: 0.7 of it."""
+    path = small_ms(correlation_type=(9,), n_time=40)
+    xx, stokes_i = (struct.pack("<iii", 1, 1, number) for number in (9, 1))  # an array of one element
+    patched(os.path.join(path, "POLARIZATION"), xx, stokes_i)
+    found = noise_of(command, path, tmp_path)
+    # 1920 real and as many imaginary parts: 5 standard deviations are 6 %.
+    assert np.std([found.real, found.imag]) == pytest.approx(0.5, rel=0.06)

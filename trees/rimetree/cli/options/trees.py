@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import click
@@ -33,6 +34,8 @@ def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centr
 
     ns = rt.NodeScope()
     tree = rt.many_node_tree if many_node else rt.psv_tree
+    if group.correlations == ("I",):
+        noise_jy *= math.sqrt(2.0)  # Stokes I is the mean of two feeds, and the tree adds noise to each
     tree(
         ns,
         sky,
