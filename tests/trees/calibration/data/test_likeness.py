@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from planted_chains import SKY, diagonal, gains
+from planted_chains import N_CHANNEL, N_TIME, SKY, diagonal, gains
 
 import rimetree as rt
 from rimetree.calibration.data.likeness import Likeness, along, looks_like_noise, most_alike
@@ -79,3 +79,15 @@ def test_how_much_is_said_without_an_exponent(part, said):
     """It had been "1e+02 %"."""
     (line,) = calibrating_text.no_noise_lines(Likeness(part, 1.0, 1e-5))
     assert line.startswith(said)
+
+
+def test_what_phases_of_each_cell_hide_is_told(solved):
+    """Relative to the model it is alike: nothing had been said of it."""
+    rng = np.random.default_rng(5)
+    own = {"amplitude": 0.0, "phase": np.pi}
+    gain = diagonal(gains(rng, N_TIME, 1, **own) * gains(rng, 1, N_CHANNEL, **own))
+    faint = rt.sky.Source("c", 0.935, -0.488, (3.0, 0.0, 0.0, 0.0), patch="side")
+    seen = rt.sky.SkyModel([*SKY.sources, faint])
+    report, *_ = solved(["B: phase, 1chan", "P: phase, 1slot"], lambda antenna: gain[antenna], seen, model=SKY)
+    assert report.noise_ratio > 1.2 and report.no_noise.deviations > 6
+    assert max(Likeness(*one).deviations for chunk in report.chunks for one in chunk.alike[:2]) < 4

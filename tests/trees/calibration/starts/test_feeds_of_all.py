@@ -74,3 +74,14 @@ def test_nothing_is_freed_where_crossed_hands_are_noise(solved):
     data = {"slot_s": PATCHES_SLOT_S, "noise_jy": 0.05, "seed": 1, "width_hz": 5e6}
     report, *_ = solved(terms, lambda antenna: np.eye(2), FAINT_PATCHES, **data)
     assert_explained(report, 0.05)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [["L: leakage"], ["A: amplitude, 4chans", "L: leakage"]],
+    ids="*".join,
+)
+def test_leakages_of_the_reference_without_gains(calibrated, terms):
+    """Of an unpolarised sky they are told in the second order only, as leakages have diagonals of 1: they had been held
+    at 0, and 2 % more than the noise was left, "converged"; beside amplitudes a phase of them was held."""
+    assert_explained(calibrated(terms, FAINT, 3, noise_jy=0.05), 0.05)

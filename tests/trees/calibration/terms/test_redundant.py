@@ -57,7 +57,15 @@ def test_a_term_that_a_full_matrix_of_directions_can_do(solved, sky, terms, held
         assert own and all(b"held at the unit matrix, because T0" in table.attrs["convention"] for table in own)
 
 
-@pytest.mark.parametrize("terms", [["F: full", "R: rotation"], ["R: rotation", "F: full"], ["F: full", "X: crosshand"]])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        ["F: full", "R: rotation"],
+        ["R: rotation", "F: full"],
+        ["F: full", "X: crosshand"],
+        ["F: full, 4chans", "D: leakage"],
+    ],
+)
 @pytest.mark.parametrize("sky", [SKY, POLARISED], ids=["unpolarised", "polarised"])
 def test_a_term_of_the_whole_sky_beside_a_full_matrix(solved, terms, sky):
     f = mixed(np.random.default_rng(4), 1, 1)
@@ -75,13 +83,23 @@ def test_a_term_of_the_whole_sky_beside_a_full_matrix(solved, terms, sky):
         ["F: full, 1slot", "R: rotation, 1chan"],
         ["F: full, 1slot", "G: diag, 1chan"],
         ["G: diag, 1slot", "P: phase"],
-        ["F: full", "D: leakage"],
+        ["D: leakage", "F: full"],
         ["G: diag", "R: rotation"],
     ],
 )
 def test_terms_that_do_what_others_do_not_or_have_a_convention_are_solved_for(solved, terms):
     report, *_ = solved(terms, lambda _: np.eye(2), POLARISED, slots=4, channels=4, width_hz=6e6, noise_jy=0.1)
     assert not report.redundant
+
+
+def test_leakages_inside_of_full_matrices_around_which_others_stand(solved):
+    """All full matrices had been ambiguous: what scalars, and what leakages, can exchange with them are two things."""
+    rng = np.random.default_rng(7)
+    scalar, f = diagonal(gains(rng, 4, 1, 1)), mixed(rng, 1, 4)
+    terms = ["S: scalar, 1slot", "F: full, 1chan", "D: leakage"]
+    with pytest.warns(UserWarning, match="held at the unit matrix"):
+        report, *_ = solved(terms, lambda a: scalar[a] @ f[a], slots=4, channels=4, width_hz=6e6)
+    assert_fits(report)
 
 
 @pytest.mark.parametrize("sky", [SKY, PATCHES], ids=["unpolarised", "polarised"])

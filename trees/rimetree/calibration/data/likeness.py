@@ -2,12 +2,14 @@
 
 Sources or terms that are missing, intervals that are too long, and fits that have ended in a minimum that is not the
 lowest leave what changes little from one cell to the next. How large the noise is need not be known for that, and what
-gains of each cell take of it does not look like it. (Of many channels those three apart are compared: neighbours may
-have been smoothed by Hanning's window.)
+gains of each cell take of it does not look like it. Where terms have any phase in each cell it is alike only once these
+are taken off: it is compared as it is, and relative to the model. (Of many channels those three apart are compared:
+neighbours may have been smoothed by Hanning's window.)
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -54,20 +56,21 @@ class Likeness:
 
 
 def likeness_of(forest: Forest, tree: SolveTree, tiles: Tiles, data: DataSelection, factors: Factors) -> list[Likeness]:
-    """Along frequency and along time, of some baselines of the tile in the middle of a chunk, as a fit has left the
-    forest. `factors`: of weights, 0 of data that are left out."""
+    """Along frequency and along time, then the same relative to the model, of some baselines of the tile in the middle
+    of a chunk, as a fit has left the forest. `factors`: of weights, 0 of data that are left out."""
     index = len(tiles) // 2
     tile = tiles[index]
     own = [k for k, pair in enumerate(tile["baselines"]) if pair in tree.compared]
     each = -(-len(own) * tile["flag"][0, ..., 0].size // _CELLS) if own else 1
     own = own[::each]
     if not own:
-        return [Likeness(), Likeness()]
+        return []
     names = [node for k in own for node in tree.compared[tile["baselines"][k]]]
     values, there = tile_values(forest, tiles, index, names)
     values = values.reshape(len(own), 2, 4, *values.shape[-2:])
     place = [_ELEMENTS[CORRELATION_NAMES[kind]] for kind in tile["correlation_type"]]
-    left = np.moveaxis((values[:, 0] - values[:, 1])[:, place], 1, -1)  # [baseline, time, channel, correlation]
+    seen, model = (np.moveaxis(values[:, k][:, place], 1, -1) for k in (0, 1))  # [baseline, time, channel, correlation]
+    left = seen - model
     weight = tile["weight"][own]
     good = (tile["flag"][own] == 0) & (tile["row"][own] >= 0)[..., None, None] & (weight > 0)
     good &= np.isfinite(weight) & np.isfinite(left) & there.reshape(-1, 2).all(axis=1)[:, None, None, None]
@@ -76,7 +79,9 @@ def likeness_of(forest: Forest, tree: SolveTree, tiles: Tiles, data: DataSelecti
     kept = np.stack([factors(tile["baselines"][k], tile["time_s"], tile["frequency_hz"]) for k in own])
     good &= kept.reshape(*kept.shape[:3], 4)[..., place] > 0
     left = left * np.sqrt(np.where(good, weight, 0.0))
-    return [along(left, good, 2), along(left, good, 1)]
+    size = np.abs(model)
+    turned = left * np.conj(np.divide(model, size, out=np.ones_like(model), where=size > 0))
+    return [along(one, good, axis) for one in (left, turned) for axis in (2, 1)]
 
 
 def looks_like_noise(each: Iterable[Likeness], part: float) -> bool | None:
@@ -100,8 +105,6 @@ def along(left: NDArray[np.complex128], good: NDArray[np.bool_], axis: int) -> L
 
 
 def most_alike(each: Iterable[list[Likeness]]) -> Likeness:
-    """Of all chunks together, along the axis by which more is no noise."""
-    total = [Likeness(), Likeness()]
-    for one in filter(None, each):
-        total = [a + b for a, b in zip(total, one, strict=True)]
-    return max(total, key=lambda one: one.deviations)
+    """Of all chunks together, in the way by which more is no noise."""
+    ways = itertools.zip_longest(*each, fillvalue=Likeness())
+    return max((sum(own, Likeness()) for own in ways), key=lambda one: one.deviations, default=Likeness())

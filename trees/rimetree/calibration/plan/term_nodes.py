@@ -18,6 +18,7 @@ from ..terms.gauge import (
     Polarisation,
     exchanges_turns,
     has_two_sides,
+    held_of_all,
     held_parameters,
     reference_direction,
     turned_inside,
@@ -72,6 +73,7 @@ class TermNodes:
         else:
             fixed, held = self._gauge(term, direction)
             around = {"modulus": self._modulus(term, direction), "middle": self._middle(term)}
+            around["held_of_all"] = held_of_all(term, self._terms)
             if term.plane:
                 around |= {"slopes": self._slopes_of(term, direction, fixed), "place": self._places()[antenna]}
             self._made[key], own = jones_nodes(self._ns, term, antenna, direction, fixed=fixed, held=held, **around)

@@ -29,8 +29,8 @@ class ChunkReport:
     of which data tell only the product with others, and that are normalised for that; `scale`: data over model, where
     no term has an amplitude; `noise`: of robust fits, the size of residuals that they found, in units of what the
     weights say (`chi_square` is in its units); `left_out`: visibilities that stood out and were left out;
-    `data_noise`: the mean of weight times |noise|^2, as of `DataCounts`; `alike`: numbers of `Likeness` along frequency
-    and time; `absent`: directions of which phases cannot
+    `data_noise`: the mean of weight times |noise|^2, as of `DataCounts`; `alike`: numbers of each
+    `Likeness`, as of `likeness_of`; `absent`: directions of which phases cannot
     be told, for their model is not found in the data; `hidden`: those of them that would not stand out from noise;
     `method`: how it was solved; `smoothed_hz`: the width along frequency over which the fit itself made solutions
     smooth; `seconds`: wall time; `resumed`: it was read, not solved. Where directions were solved one after the other

@@ -56,9 +56,11 @@ def chain_phases(
     strength = np.zeros(free.shape)
     for end in sums.baselines.T:
         np.add.at(strength, end, np.maximum(agree, 0.0))
-    own = [ChainUnknowns.of(term, intervals, sums) for term in terms]
-    found = dict(zip(own, _found(own, strength * free), strict=True))
-    of_feeds, apart = _difference(sums, free), [one for one in own if len(one.place) == 2]
+    every = [ChainUnknowns.of(term, intervals, sums) for term in terms]
+    found = {one: np.zeros((len(free), one.size)) for one in every}
+    own = [one for one in every if one.term.kind.name != "crosshand"]  # which is the same for all antennas
+    found |= dict(zip(own, _found(own, strength * free), strict=True)) if own else {}
+    of_feeds, apart = _difference(sums, free), [one for one in every if len(one.place) == 2]
     if of_feeds is not None and apart:
         # As of one antenna more, of which feed 0 has no data, by which all others are turned.
         common = _found(apart, np.stack([np.zeros_like(of_feeds), of_feeds], axis=-1)[None])

@@ -30,14 +30,47 @@ _TURNS = (-2, -1, 1, 2)  # of the polarisation of all antennas, which is told by
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """`angle` [1, time, freq, antenna] of the rotation; {name: values} of the `chain`; `gains` [antenna, time, freq,
-    feed] of the bins; `explained` [time]: by how much they lower chi-square."""
+class GainsOutside:
+    """{name: values} of the `chain` of terms outside; `gains` [antenna, time, freq, feed] of the bins; `scale`: data
+    over model, where no term has it; `explained` [time]: by how much they lower chi-square."""
 
-    angle: NDArray[np.float64]
     chain: dict[str, NDArray[np.float64]]
     gains: NDArray[np.complex128]
+    scale: float
     explained: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, intervals: IntervalSearch, terms: Sequence[Term], told: Coherence) -> GainsOutside | None:
+        """`told`: sums of all hands with the model as turned antennas see it. None where bins tell no gains."""
+        chain = chain_phases(intervals, terms, told)
+        if chain is None:
+            return None
+        ones = np.ones((len(told.antennas), *told.product.shape[1:3], 2), complex)
+        gains = math.prod((intervals.phasors(term, chain[term.name], told) for term in terms), start=ones)
+        cells = [intervals.cells(term, told) for term in terms if "amplitude" in term.kind.quantities]
+        if cells:
+            gains = with_amplitudes(told, gains, cells)
+        seen = on_hands(gains, told)
+        agree = (told.product[..., 0] * np.conj(seen)).real.sum(axis=(0, 2, 3))
+        power = (told.power[..., 0, 0].real * np.abs(seen) ** 2).sum(axis=(0, 2, 3))
+        scale = 1.0 if cells else max(0.0, agree.sum()) / max(power.sum(), 1e-300)
+        return cls(chain, gains, float(scale), 2 * scale * agree - scale**2 * power)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """`angle` [1, time, freq, antenna] of the rotation, and the gains outside of it."""
+
+    angle: NDArray[np.float64]
+    outside: GainsOutside
+
+    @property
+    def gains(self) -> NDArray[np.complex128]:
+        return self.outside.gains
+
+    @property
+    def explained(self) -> NDArray[np.float64]:
+        return self.outside.explained
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +108,8 @@ class GainsAroundRotation:
         """Of known angles."""
         turned = self.intervals.phasors(self.rotation, angle, self.sums)[..., 0]
         told = with_turned_model(self.sums, turned, polarised=polarised)
-        chain = chain_phases(self.intervals, self.outside, told)
-        if chain is None:
-            return None
-        gains = math.prod(self.intervals.phasors(term, chain[term.name], self.sums) for term in self.outside)
-        cells = [self._cells(term) for term in self.outside if "amplitude" in term.kind.quantities]
-        if cells:
-            gains = with_amplitudes(told, gains, cells)
-        seen = on_hands(gains, told)
-        agree = (told.product[..., 0] * np.conj(seen)).real.sum(axis=(0, 2, 3))
-        power = (told.power[..., 0, 0].real * np.abs(seen) ** 2).sum(axis=(0, 2, 3))
-        scale = 1.0 if cells else agree.sum() / max(power.sum(), 1e-300)
-        return _Found(angle, chain, gains, 2 * scale * agree - scale**2 * power)
+        found = GainsOutside.of(self.intervals, self.outside, told)
+        return None if found is None else _Found(angle, found)
 
     def _cells(self, term: Term) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         return self.intervals.cells(term, self.sums)
@@ -111,4 +134,7 @@ class GainsAroundRotation:
         return self._best([found.angle, found.angle + step * turns[:, None, None]]) or found
 
     def _values(self, found: _Found) -> dict[str, NDArray]:
-        return {self.rotation.name: found.angle, **with_sizes(self.outside, found.chain, self.sums.of_parallel_hands())}
+        return {
+            self.rotation.name: found.angle,
+            **with_sizes(self.outside, found.outside.chain, self.sums.of_parallel_hands()),
+        }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +25,7 @@ from .fewer_directions import (
 from .gain_signal import without_noise
 from .hidden_directions import hidden
 from .made_fits import MadeFits
+from .mirrored import mirrored
 from .named_values import tables_of
 from .searched_again import SearchAgain
 from .solved_directions import ChunkSearch
@@ -65,33 +66,43 @@ def fit_chunk(one: ChunkSearch, run: Run, fits: MadeFits) -> BestFit:
         # Of terms of the whole sky alone other starts cost little, and find what is too small to look alike.
         if names and found.solved is not None and weights_are_off(found.begin, found.solved, is_noise):
             return True
-        if not is_explained(found, deviations):
-            return False
+        return is_explained(found, deviations) and is_unlike(found)
+
+    def is_unlike(found: BestFit) -> bool:
         each = [own.deviations for own in fits.alike(found.solved)]
         each += [] if deviations is None else [by_how_much(found)]
         # Each says it by itself: what is little of one is not of all.
         return max(each, default=0.0) <= _MANY_SOLVES and math.hypot(*(max(0.0, own) for own in each)) <= _TOGETHER
 
+    for other in found.begin.others:
+        if not explains(found):
+            before = replace(found.begin, others=())
+            own = {"values": other.values, "scale": other.scale, "others": (before,)}
+            found = _from(found, replace(before, **own, solved=None), run)
+    other_sign = mirrored(one, found)
+    if other_sign is not None and not (begun or explains(found)):
+        found = _from(found, other_sign, run)
     # Outliers are in all that a robust fit is compared with but in how alike neighbours are.
     enough = explains if one.options.solver.robust_dof > 0 else functools.partial(is_explained, deviations=deviations)
     turns = [] if begun or names else _hidden_turns(one)
     for of_term in turns:
         if not explains(found):
             found = _other_turns(one, found, of_term, run)
-    explained = enough(found)
+    # What is told by little shows in how alike neighbours are.
+    by_little = weights_are_too_small(found) or bool(_told(one))
+    explained = enough(found) and (not by_little or explains(found))
     if not begun and found.solved is not None and (not explained or weights_are_too_small(found)):
-        found = _with_feeds(one, found, run, explained=explained)
+        found = _with_feeds(one, found, run, is_unlike, explained=explained)
     explained = found.begin.lowest is not False or explains(found)
     if not (names or begun or explained):
-        found = _from_unit_matrices(found, run)
+        found = _from(found, replace(found.begin, values={}, solved=None), run)  # a search may have gone astray
         explained = explains(found)
     doubtful = found.doubtful or not explained
     return replace(found, doubtful=doubtful, hidden=hidden(one, found))
 
 
-def _from_unit_matrices(found: BestFit, run: Run) -> BestFit:
-    """The fit that begins at no values of a search, which may have gone astray, if that ends lower."""
-    begin = replace(found.begin, values={}, solved=None)
+def _from(found: BestFit, begin: StartingValues, run: Run) -> BestFit:
+    """The fit that begins elsewhere, if it ends lower."""
     solved = run(begin, None)
     if solved is None or found.solved is None or not chi_square_of(solved) < chi_square_of(found.solved):
         return found
@@ -180,11 +191,14 @@ def _told(one: ChunkSearch) -> frozenset[str]:
     return frozenset(found)
 
 
-def _with_feeds(one: ChunkSearch, found: BestFit, run: Run, *, explained: bool) -> BestFit:
+def _with_feeds(
+    one: ChunkSearch, found: BestFit, run: Run, is_unlike: Callable[[BestFit], bool], *, explained: bool
+) -> BestFit:
     """The fit with what crossed hands tell of all antennas' feeds, if that ends much lower; and without what is held of
     the reference antenna though data may tell it, if that explains the data: else they hardly tell it, and fits do not
-    end. `explained`: whether weights say that the fit leaves no more than noise; of noise alone phases that are free
-    take much more than as many unknowns do, so that they are to be found in crossed hands then."""
+    end. `is_unlike`: whether neighbours are not alike in what a fit leaves; `explained`: whether weights say that the
+    fit leaves no more than noise; of noise alone phases that are free take much more than as many unknowns do, so that
+    they are to be found in crossed hands then."""
     known = {name: tables_of(parm)["value"] for name, parm in found.solved.parms.items()}
     told = _told(one)
     near = replace(
@@ -193,12 +207,12 @@ def _with_feeds(one: ChunkSearch, found: BestFit, run: Run, *, explained: bool) 
     turned = one.search.with_feeds(near, one.chunk, one.reference, one.options, fitted=True)
     begins = [turned] if turned.values is not near.values else []
     if told and not explained:
-        begins += [near, replace(near, values=found.begin.values)]
+        begins += [near, *(replace(near, values=own.values) for own in (found.begin, *found.begin.others))]
     for begin in begins:
         solved = run(begin, None)
         if solved is None or not _is_much_lower(solved, found.solved):
             continue
         other = replace(found, begin=begin, solved=solved)
-        if not told or is_explained(other, _MANY_SOLVES, by_weights=False):  # it may have to end yet
+        if not told or (is_explained(other, _MANY_SOLVES, by_weights=False) and is_unlike(other)):
             return other
     return found

@@ -33,7 +33,7 @@ class MadeFits:
         return next((moves for one, moves in self._each if one is solved), None)
 
     def alike(self, solved: SolveReport | None) -> list[Likeness]:
-        """Of what a fit has left, along frequency and along time, if that was looked at."""
+        """Of what a fit has left, as of `likeness_of`, if that was looked at."""
         return next((self._alike.get(k, []) for k, (one, _) in enumerate(self._each) if one is solved), [])
 
     def alike_now(self, solved: SolveReport | None) -> list[Likeness]:

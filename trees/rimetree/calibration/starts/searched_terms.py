@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from ..plan.planning import GroupPlan
 from ..plan.solve_trees import SolveTree
 from ..searches.interval_search import SEARCHED
-from ..terms.kinds import ROTATIONS
+from ..terms.kinds import KINDS, ROTATIONS
 from ..terms.terms import Term, has_amplitude
 from .whole_sky import WholeSkySearch
+
+_DIAGONAL = [kind.name for kind in KINDS.values() if kind.diagonal and kind.name != "rate"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class SearchedTerms:
     around : terms of the whole sky
     several : whether other terms of directions turn phases, too
     circular : whether directions are searched for by the hands of circular feeds
+    rotated : the rotation of directions that is searched for inside of gains, or with leakages
     crossed : directions of which crossed hands tell what all antennas have of one feed against the other
     in_doubt : whether the fit may end in any minimum, as parallel hands do not tell all
     scaled : whether the data's own scale belongs to no term
@@ -30,6 +33,7 @@ class SearchedTerms:
     around: tuple[Term, ...]
     several: bool
     circular: bool
+    rotated: Term | None
     crossed: frozenset[str | None]
     in_doubt: bool
     scaled: bool
@@ -44,6 +48,9 @@ class SearchedTerms:
         alone = of_directions == rotations and len(rotations) == 1
         alone = alone and all(term.kind.name == "amplitude" and term.scalar for term in rest)
         circular = whole.by_circular_hands and alone
+        apart = of_directions == rotations and len(rotations) == 1 and rotations[0].kind.name == "rotation"
+        apart = apart and not circular and plan.group.feed == "linear" and len(plan.group.correlations) == 4
+        inside = apart and all(one.kind.name in ("leakage", *_DIAGONAL) for one in rest)
         rates = [term for term in of_directions if term.kind.name == "rate"]  # which begin at 0
         turning = [term for term in of_directions if term.turns and term not in rates]
         each = of_directions if circular else turning[:1]
@@ -60,6 +67,7 @@ class SearchedTerms:
             around=around,
             several=several,
             circular=circular,
+            rotated=rotations[0] if inside else None,
             crossed=crossed,
             in_doubt=turned
             or bool(rates)

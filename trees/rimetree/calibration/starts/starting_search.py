@@ -38,6 +38,7 @@ from ..terms.grid import Chunk
 from ..terms.terms import Term
 from .feeds_of_all import FeedsOfAll
 from .named_values import by_direction, named, sum_of, tables_of
+from .rotated_starts import rotated_starts
 from .searched_terms import SearchedTerms
 from .starting_values import Run, StartingValues
 from .whole_delays import without_slopes
@@ -118,6 +119,9 @@ class StartingSearch:
             together = self._together(*where, without)
             if together is not None:
                 return self.with_feeds(together, *where)
+        rotated = self._rotated_directions(*where)
+        if rotated is not None:
+            return replace(rotated, absent=begin.absent)
         if self.wanted:
             found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
@@ -182,6 +186,14 @@ class StartingSearch:
 
     def _joint_possible(self, chunk: Chunk, without: Collection[str]) -> bool:
         return self._joint.possible and self._joint.few(self._shapes(chunk), without)
+
+    def _rotated_directions(self, chunk: Chunk, reference: int, options: CalibrationOptions) -> StartingValues | None:
+        """Rotations of directions and what turns phases outside of them; None where they are not searched for."""
+        term = self._searched.rotated
+        sums = None if term is None else self._read(chunk, self._terms, True, reference, options, Hands.INTENSITY)
+        if sums is None:
+            return None
+        return rotated_starts(self._tree, term, self._whole.outside, self._parts, self._intervals, sums)
 
     def _together(self, chunk: Chunk, reference: int, options: CalibrationOptions, without) -> StartingValues | None:
         """Of terms of the whole sky and of directions at once; None where that is too much."""
@@ -274,12 +286,12 @@ class StartingSearch:
         found = inside(sums, self._tree, self._searched.around, self._intervals, known)
         return found.in_times(self._sums.bins(chunk, steady).time_edges_s)  # without rates of the whole sky
 
-    def _read(
-        self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions
-    ) -> Coherence | None:
+    def _read(self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options, hands=None):
+        """As of `SearchSums.read`; by other `hands` than terms are searched for by."""
         self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
-        if not apart:
-            return self._sums.read(chunk, terms, apart, reference, options, hands=self._whole.hands)
+        if hands is not None or not apart:
+            hands = hands or self._whole.hands
+            return self._sums.read(chunk, terms, apart, reference, options, hands=hands)
         if self._searched.crossed:
             found = self._sums.read(chunk, terms, apart, reference, options, hands=Hands.ALL)
             if found is not None:

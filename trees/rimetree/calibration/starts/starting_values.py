@@ -18,7 +18,8 @@ class StartingValues:
     `absent`: directions without signal; `share`: how much of each direction's model is in the data, relative to that of
     which most is; `floor`, `floor_freedom`: as of `Coherence`; `solved`: the fit from here, where one was made;
     `released`: as of `SolveTree.solved`; `lowest`: whether it ends in the lowest minimum, as far as that has been found
-    often enough; None where it was not searched for."""
+    often enough; None where it was not searched for; `others`: where else a fit may begin that leaves more than
+    noise."""
 
     values: Mapping[str, NDArray[np.float64]]
     scale: float | None = None
@@ -29,6 +30,7 @@ class StartingValues:
     solved: SolveReport | None = None
     lowest: bool | None = None
     released: frozenset[str] = frozenset()
+    others: tuple[StartingValues, ...] = ()
 
 
 #: Fits these Parms to a chunk, from where it begins.

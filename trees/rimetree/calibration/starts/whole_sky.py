@@ -113,6 +113,11 @@ class WholeSkySearch:
         self._free = moving if self._rates else []
 
     @property
+    def outside(self) -> list[Term]:
+        """Terms that turn phases of antennas, or of all antennas' feeds."""
+        return [term for term in self._whole if term in self._turning or term in self._searched]
+
+    @property
     def _turning_or_searched(self) -> list[Term]:
         return [term for term in self._whole if term in self._of_antennas or term in self._searched]
 

@@ -4,8 +4,9 @@ as well with any matrix U of an antenna, wherever X, what stands between them, l
 The convention is that one term of such a pair (`ExchangePair.unit`) has the unit matrix as the mean of its solutions,
 for each antenna and each interval in which data tell only the product; of directions it is the brightest whose mean
 counts, while all take what the term of the whole sky gives. A leakage can take of U no more than what leaves its
-diagonal 1: beside a full matrix inside it that matrix's mean is diagonal, inside a full matrix it is itself 1. A full
-matrix can take any turn that all rotations beside it have in common: these turn by nothing in the mean.
+diagonal 1: beside a full matrix inside it that matrix's mean is diagonal, inside a full matrix it is itself 1 (and held
+there by `redundant`, if the full matrix has as many solutions). A full matrix can take any turn that all rotations
+beside it have in common: these turn by nothing in the mean.
 
 What the Solver finds is moved here, exactly, and it is asked again, with the mean held (state field `normalised` = -1
 of the Parms), which tells the errors.

@@ -173,6 +173,21 @@ def held_parameters(
     return set()
 
 
+def held_of_all(term: Term, terms: Sequence[Term]) -> set[tuple[str, str]]:
+    """(part, element) of a term that are held for all antennas.
+
+    Gains of feeds and leakages together take any turn that rotations of all directions further inside have in common:
+    then leakages of feed 0 from feed 1 have no real part.
+    """
+    if term.kind.name != "leakage" or term.per is not None or term not in terms:
+        return set()
+    inside, outside = terms_inside(term, terms), terms[: terms.index(term)]
+    turned = [one for one in inside if one.kind.name == "rotation" and one.per is not None and not one.only]
+    gains = [one for one in outside if one.per is None and len(one.elements) == 2 and as_fine(one, term)]
+    taken = bool(turned) and inside == turned[:1] and as_fine(term, turned[0]) and _any_gains_of_feeds(term, gains)
+    return {("re", "01")} if taken else set()
+
+
 def _any_gains_of_feeds(term: Term, terms: Sequence[Term]) -> bool:
     """Whether terms beside one make any gains of feeds, written as one term or as amplitudes and phases."""
     kinds = {other.kind.name for other in terms if other.per == term.per and len(other.elements) == 2}
@@ -251,14 +266,18 @@ def told_by_terms(terms: Sequence[Term]) -> tuple[set[Place], dict[Place, bool]]
         apart = [t for t in of_feeds if t.per not in (None, term.per)]
         changing = [t for t in of_feeds if t in apart or _moves(t) or not as_fine(term, t)]
         steady = [other for other in inside if other.kind.name == "full" and not as_fine(other, term)]
-        if term.kind.name == "leakage" and (steady or any(other in inside for other in changing)):
+        # Turns of rotations that are others in each direction pass none of them but such as they are themselves, and
+        # without gains leakages have diagonals of 1, which turns change in the second order.
+        rotated = any(other.kind.name in ROTATIONS and other.per not in (None, term.per) for other in inside)
+        alone = term.per is None and not _any_gains_of_feeds(term, terms)
+        if term.kind.name == "leakage" and (steady or rotated or alone or any(other in inside for other in changing)):
             released |= {(term.name, part, element) for part in ("re", "im") for element in ("01", "10")}
         outside = [other for other in changing if other not in inside]
         outside = [t for k, t in enumerate(outside) if not _is_exchanged(t, outside, k)]
         released |= {(t.name, part, t.elements[1]) for t in outside for part in ("im", "phase", "clock", "rate", "tec")}
         # A phase can be moved between both for each interval of the leakage; else conventions of the Solver hold one.
-        gains = [other for other in outside if not _moves(other)]
-        if term.kind.name == "leakage" and any(as_fine(other, term) for other in gains):
+        gains = [other for other in outside if "phase" in other.kind.quantities]
+        if term.kind.name == "leakage" and not rotated and any(as_fine(other, term) for other in gains):
             instead[term.name, "im", "10"] = all(other.per == term.per for other in gains)
     return released, instead
 

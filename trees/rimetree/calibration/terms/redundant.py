@@ -1,8 +1,9 @@
 """Terms that can do nothing that a full matrix of the same chain cannot: they are held at the unit matrix.
 
 A full matrix F takes any other matrix X that stands beside it, F X or X F, if it has a solution of its own wherever X
-has one. Scalars between them do no harm. Diagonal matrices and phases whose intervals are longer than those of F stay,
-as the convention for products of factors (`conventions`) says what they are then; rotations have no such convention.
+has one; leakages only where they stand inside of it. Scalars between them do no harm. Diagonal matrices and phases
+whose intervals are longer than those of F stay, as the convention for products of factors (`conventions`) says what
+they are then; rotations have no such convention.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from .terms import Interval, Term
 
 #: What an H5parm says of such a term.
 HELD = "held at the unit matrix, because {} can do all that it does"
-_NEVER = ("full", "leakage", "parallactic")  # the first two have conventions for matrices, the last no solutions
-_WITHOUT_CONVENTION = ("rotation", "faraday", "crosshand")
+_NEVER = ("full", "parallactic")  # the first has a convention for matrices, the last no solutions
+_WITHOUT_CONVENTION = ("rotation", "faraday", "crosshand", "leakage")
 
 
 def redundant_terms(
@@ -56,6 +57,8 @@ def _takes(full: Term, other: Term, chain: list[Term], axes, on_all_directions) 
     if not there or (other.all_windows, full.all_windows) == (False, True):
         return False
     low, high = sorted((chain.index(full), chain.index(other)))
+    if other.kind.name == "leakage" and chain.index(other) == low:  # outside there is a convention
+        return False
     if any(not one.kind.diagonal or one.elements != ("",) for one in chain[low + 1 : high]):
         return False
     if FREQUENCY_QUANTITIES & set(other.kind.quantities) and full.frequency != Interval(count=1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +65,7 @@ def jones_nodes(
     *,
     fixed: bool,
     held: set[tuple[str, str]],
+    held_of_all: Collection[tuple[str, str]] = (),
     modulus: NodeStub | float = 1.0,
     middle: NodeStub | None = None,
     slopes: Sequence[NodeStub] = (),
@@ -73,7 +74,8 @@ def jones_nodes(
     """The matrix `ns.NAME(antenna[, direction])` of a term and its parameters `ns.NAME_PART(...)`; antennas that share
     their solutions have those of the first of them.
 
-    `fixed`: none of them is solved for. `held`: (part, element) of those that are not for a reference antenna.
+    `fixed`: none of them is solved for. `held`: (part, element) of those that are not for a reference antenna;
+    `held_of_all`: for none.
     `modulus`: of phasors, and by which rotations are multiplied. `middle`: of solution intervals (MJD, seconds), for a
     term of rates. `slopes`, `place`: of a term in a plane, its Parms and the antenna's coordinates (`Plane`).
     """
@@ -81,11 +83,12 @@ def jones_nodes(
     parameters, nodes = [], {}
     for part, element, start in parts_of(term):
         name = term.elements[element]
-        value = _in_plane(slopes, place) if slopes else rt.Parm(value=start, solvable=not fixed)
+        keeps = fixed or (part, name) in held_of_all
+        value = _in_plane(slopes, place) if slopes else rt.Parm(value=start, solvable=not keeps)
         node = ns[f"{term.name}_{part}{name}"](*quals) << value
         nodes[part, element] = node
         parameters.append(
-            Parameter(node.name, term.name, part, element, antenna, direction, start, fixed, (part, name) in held)
+            Parameter(node.name, term.name, part, element, antenna, direction, start, keeps, (part, name) in held)
         )
     return ns[term.name](*quals) << _matrix(term, nodes, modulus, middle), parameters
 
