@@ -132,6 +132,14 @@ void warn_about_feeds(const MsSummary& summary, std::vector<std::string>* warnin
                       "correlations, of which a full matrix can make theirs");
 }
 
+/// Those that rows are of are an error before.
+void warn_about_data_descriptions(const MsSummary& summary, std::vector<std::string>* warnings) {
+  for (const DataDescription& description : summary.metadata.data_descriptions) {
+    if (description.problem.empty()) continue;
+    warnings->push_back(description.problem + "; no row of the set is of it, and it is passed over");
+  }
+}
+
 std::vector<std::string> channel_warnings(const ChannelSummary& channels) {
   std::vector<std::string> found;
   if (channels.n_no_frequency > 0) {
@@ -284,6 +292,7 @@ void add_warnings(MsSummary* summary) {
   if (rows) warn_about_times(*summary, &summary->warnings);
   if (rows) warn_about_rows(*summary, &summary->warnings);
   if (rows) warn_about_feeds(*summary, &summary->warnings);
+  if (rows) warn_about_data_descriptions(*summary, &summary->warnings);
   warn_about_channels(*summary, &summary->warnings);
   summary->field_warnings = field_warnings(*summary);
   for (const FieldWarning& warning : summary->field_warnings) summary->warnings.push_back(warning.text);

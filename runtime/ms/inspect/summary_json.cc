@@ -108,7 +108,10 @@ std::string spectral_windows(const MsSummary& summary) {
 std::string data_descriptions(const MsSummary& summary) {
   std::size_t id = 0;
   return list(summary.metadata.data_descriptions, [&](const DataDescription& description) {
-    const auto& types = summary.metadata.polarizations[description.polarization_id].correlation_type;
+    static const Polarization kNone;
+    const Polarization& setup =
+        description.problem.empty() ? summary.metadata.polarizations[description.polarization_id] : kNone;
+    const auto& types = setup.correlation_type;
     const auto& counts = summary.rows_of_data_description;
     const std::int64_t rows = id < counts.size() ? counts[id] : 0;
     Object object;

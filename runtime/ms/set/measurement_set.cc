@@ -76,6 +76,7 @@ std::shared_ptr<const RowIndex> MeasurementSet::rows_in_one_order() const {
     std::vector<bool> exchangeable;
     for (const DataDescription& about : metadata_.data_descriptions)
       exchangeable.push_back(
+          about.problem.empty() &&
           exchanged_correlations(metadata_.polarizations[about.polarization_id].correlation_type).has_value());
     rows_->in_one_order = ms::in_one_order(stored, exchangeable);
   }
@@ -88,6 +89,7 @@ const DataDescription& MeasurementSet::data_description(int data_desc_id) const 
     throw MsError(path() + " has no DATA_DESC_ID " + std::to_string(data_desc_id) + ": table DATA_DESCRIPTION " +
                   rows_text(all.size()));
   }
+  if (!all[data_desc_id].problem.empty()) throw MsError(all[data_desc_id].problem);
   return all[data_desc_id];
 }
 

@@ -39,6 +39,8 @@ RowIndex read_row_index(const MeasurementSet& ms) {
   check_ids(ms, "ANTENNA2", index.antenna2, metadata.antennas.size(), "ANTENNA");
   check_ids(ms, "DATA_DESC_ID", index.data_desc_id, metadata.data_descriptions.size(), "DATA_DESCRIPTION");
   check_ids(ms, "FIELD_ID", index.field_id, metadata.fields.size(), "FIELD");
+  for (const int id : index.data_desc_id)
+    if (const std::string& problem = metadata.data_descriptions[id].problem; !problem.empty()) throw MsError(problem);
   for (std::int64_t row = 0; row < n; ++row) {
     if (std::isfinite(index.time_s[row])) continue;
     throw MsError("column TIME of " + ms.path() + ", row " + std::to_string(row) + " is not a finite number");

@@ -71,16 +71,17 @@ std::vector<DataDescription> read_data_descriptions(const CasacoreTable& main, c
   const std::vector<int> windows = table.ints("SPECTRAL_WINDOW_ID", 0, table.n_row());
   const std::vector<int> setups = table.ints("POLARIZATION_ID", 0, table.n_row());
   std::vector<DataDescription> descriptions(table.n_row());
-  const auto check = [&table](std::size_t row, const char* column, const char* other_table, int id, std::size_t n) {
-    if (id >= 0 && static_cast<std::size_t>(id) < n) return;
-    throw MsError("column " + std::string(column) + " of " + table.path() + ", row " + std::to_string(row) +
-                  ": expected a row of table " + other_table + ", which " + rows_text(n) + ", got " +
-                  std::to_string(id));
+  const auto problem = [&table](std::size_t row, const char* column, const char* other_table, int id, std::size_t n) {
+    if (id >= 0 && static_cast<std::size_t>(id) < n) return std::string();
+    return "column " + std::string(column) + " of " + table.path() + ", row " + std::to_string(row) +
+           ": expected a row of table " + other_table + ", which " + rows_text(n) + ", got " + std::to_string(id);
   };
   for (std::size_t row = 0; row < descriptions.size(); ++row) {
-    check(row, "SPECTRAL_WINDOW_ID", "SPECTRAL_WINDOW", windows[row], other.spectral_windows.size());
-    check(row, "POLARIZATION_ID", "POLARIZATION", setups[row], other.polarizations.size());
     descriptions[row] = {windows[row], setups[row]};
+    std::string found =
+        problem(row, "SPECTRAL_WINDOW_ID", "SPECTRAL_WINDOW", windows[row], other.spectral_windows.size());
+    if (found.empty()) found = problem(row, "POLARIZATION_ID", "POLARIZATION", setups[row], other.polarizations.size());
+    if (!found.empty()) descriptions[row] = {-1, -1, found};
   }
   return descriptions;
 }

@@ -53,6 +53,7 @@ struct Polarization {
 struct DataDescription {
   int spectral_window_id = 0;
   int polarization_id = 0;
+  std::string problem{};  ///< why no row of the set can be of it; both ids are -1 then
 };
 
 /// One row of OBSERVATION.
@@ -71,7 +72,8 @@ struct Metadata {
   std::vector<Observation> observations;
 };
 
-/// Reads the sub-tables. Throws MsError where one is missing, malformed or refers to a row that does not exist.
+/// Reads the sub-tables. Throws MsError where one is missing or malformed. What refers to rows that do not exist may be
+/// left over from windows that were taken out: it does no harm where no row of the set is of it.
 Metadata read_metadata(const CasacoreTable& main);
 
 /// "1.25 MiB" of a number of bytes.

@@ -1,7 +1,9 @@
 // Sets with something wrong in them: inspect() must name it, and must not contradict itself.
 #include <limits>
+#include <numeric>
 
 #include "runtime/ms/inspect/inspect.h"
+#include "runtime/ms/inspect/summary_json.h"
 #include "tests/runtime/ms/small_set.h"
 #include "tests/runtime/ms/tables/casacore_feed_table.h"
 
@@ -196,8 +198,33 @@ TEST(InspectDamage, a_data_description_without_its_window) {
     CasacoreTable descriptions(folder / "a.ms/DATA_DESCRIPTION", Access::kUpdate);
     descriptions.write_ints("SPECTRAL_WINDOW_ID", {0}, {3});
   }
-  const std::string message = error_of([&] { MeasurementSet(folder / "a.ms"); });
+  const std::string message = error_of([&] { MeasurementSet(folder / "a.ms").rows(); });
   EXPECT_CONTAINS(message, "expected a row of table SPECTRAL_WINDOW, which has row 0 only, got 3");
+  EXPECT_EQ(inspect(folder / "a.ms").rows_problem, message);
+}
+
+/// What is left of a window that was taken out had kept the whole set from being opened.
+TEST(InspectDamage, a_data_description_without_its_window_that_no_row_is_of) {
+  const TemporaryFolder folder;
+  MsDescription description = small_description();
+  description.spectral_windows.push_back(description.spectral_windows.front());
+  create(folder / "a.ms", description);
+  {
+    CasacoreTable descriptions(folder / "a.ms/DATA_DESCRIPTION", Access::kUpdate);
+    descriptions.write_ints("SPECTRAL_WINDOW_ID", {1}, {7});
+    CasacoreTable main(folder / "a.ms", Access::kUpdate);
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(main.n_row()));
+    std::iota(rows.begin(), rows.end(), 0);
+    main.write_ints("DATA_DESC_ID", rows, std::vector<int>(rows.size(), 0));
+  }
+  const MsSummary summary = inspect(folder / "a.ms");
+  EXPECT_EQ(summary.rows_problem, "");
+  EXPECT_CONTAINS(warnings(summary), "row 1: expected a row of table SPECTRAL_WINDOW, which has rows 0 to 1, got 7");
+  EXPECT_CONTAINS(warnings(summary), "no row of the set is of it, and it is passed over");
+  EXPECT_NE(to_json(summary).find("\"spectral_window_id\": -1"), std::string::npos);
+  const MeasurementSet ms(folder / "a.ms");
+  EXPECT_EQ(ms.rows_in_one_order()->n_row(), ms.n_row());
+  EXPECT_CONTAINS(error_of([&] { ms.spectral_window(1); }), "got 7");
 }
 
 }  // namespace
