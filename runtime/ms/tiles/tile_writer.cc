@@ -164,7 +164,6 @@ TileWriter::TileWriter(MeasurementSet& ms, std::string column, WriteOptions opti
   check_writable(ms_, column_, options_.spare_bytes);
   if (options_.continues) take_up_journal();
   prepare_column();
-  remove_applied_notes(ms_.path(), column_);
 }
 
 void TileWriter::take_up_journal() {
@@ -178,7 +177,7 @@ void TileWriter::take_up_journal() {
 }
 
 TileWriter::~TileWriter() {
-  if (finished_) return;
+  if (finished_ || !begun_) return;
   try {
     store();
   } catch (const std::exception&) {  // the journal on the disk stays: it claims less than is there, never more
@@ -186,14 +185,14 @@ TileWriter::~TileWriter() {
 }
 
 void TileWriter::prepare_column() {
-  if (column_ == kWeights) return store_progress(ms_.path(), progress_);
+  if (column_ == kWeights) return;
   const bool exists = ms_.has_column(column_);
   const ShapesOfRows rows = shapes_of_rows(ms_);
   // A column whose creation was interrupted looks complete, but its cells hold anything.
   bool half_created = false;
   for (const Progress& found : read_progress(ms_.path())) half_created |= found.column == column_ && found.creating;
   progress_.creating = !exists || half_created;
-  store_progress(ms_.path(), progress_);
+  if (progress_.creating) begin();
   try {
     if (exists) {
       ms_.table().fill_zeros(column_, rows.shapes, rows.shape_of_row, !half_created);
@@ -206,7 +205,15 @@ void TileWriter::prepare_column() {
     throw;
   }
   progress_.creating = false;
+  if (begun_) store_progress(ms_.path(), progress_);
+}
+
+// What notes and an older journal say of the column holds until then.
+void TileWriter::begin() {
+  if (begun_) return;
+  begun_ = true;
   store_progress(ms_.path(), progress_);
+  remove_applied_notes(ms_.path(), column_);
 }
 
 CellPart TileWriter::part_of(const Tile& tile) const {
@@ -237,6 +244,7 @@ void TileWriter::write(const Tile& tile, bool flags_changed) {
   const std::vector<std::size_t> positions = places_in_order_of_rows(tile);
   std::vector<std::int64_t> rows;
   for (const std::size_t position : positions) rows.push_back(tile.row[position]);
+  begin();
   if (column_ == kWeights) {
     std::vector<float> weights(values->second.size());
     std::transform(values->second.begin(), values->second.end(), weights.begin(),
@@ -286,7 +294,7 @@ void TileWriter::store() {
 void TileWriter::finish() {
   if (finished_) return;
   if (options_.more_follow) {
-    store();
+    if (begun_) store();
   } else {
     ms_.table().flush(true);
     remove_progress(ms_.path(), column_);

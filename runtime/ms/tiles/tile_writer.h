@@ -27,15 +27,15 @@ struct WriteOptions {
 /// on the disk. Writes nothing.
 void check_writable(const MeasurementSet& ms, const std::string& column, std::uint64_t spare_bytes = 64u << 20);
 
-/// From construction to finish() a journal in the Measurement Set says up to which time the column is complete
-/// (progress_journal.h). The journal never runs ahead of the data: both go to the disk, the data first. If finish() is
-/// not reached (exception, Ctrl-C, kill -9, power) the journal stays and the set stays readable. One writer per column;
-/// tiles must come in the order of TileReader::tiles(). May be called from another thread than a
-/// TileReader of the same MeasurementSet.
+/// From the first change of the column to finish() a journal in the Measurement Set says up to which time it is
+/// complete (progress_journal.h): of a run that ends before it has written anything there is none. The journal never
+/// runs ahead of the data: both go to the disk, the data first. If finish() is not reached (exception, Ctrl-C, kill -9,
+/// power) the journal stays and the set stays readable. One writer per column; tiles must come in the order of
+/// TileReader::tiles(). May be called from another thread than a TileReader of the same MeasurementSet.
 class TileWriter {
  public:
-  /// Checks that the set and its files can be written and that the disk has room, stores the journal, and creates the
-  /// column if there is none: complex, tiled, shaped like DATA, every cell defined and zero. Cells of an existing
+  /// Checks that the set and its files can be written and that the disk has room, and creates the column if there is
+  /// none: complex, tiled, shaped like DATA, every cell defined and zero. Cells of an existing
   /// column that are not defined become zero; others keep what they hold. Throws MsError, then nothing has changed.
   TileWriter(MeasurementSet& ms, std::string column, WriteOptions options = {});
   /// Flushes and brings the journal up to date; errors are swallowed (the journal then lags behind).
@@ -57,6 +57,7 @@ class TileWriter {
  private:
   void take_up_journal();
   void prepare_column();
+  void begin();
   CellPart part_of(const Tile& tile) const;
   void write_flags(const Tile& tile, const CellPart& part, const std::vector<std::size_t>& positions,
                    const std::vector<std::int64_t>& rows);
@@ -68,6 +69,7 @@ class TileWriter {
   Progress progress_;
   std::map<std::pair<int, int>, double> complete_until_s_;  ///< by data description and field
   std::chrono::steady_clock::time_point stored_;
+  bool begun_ = false;  ///< whether anything of the column is other than before, or is about to be
   bool finished_ = false;
 };
 

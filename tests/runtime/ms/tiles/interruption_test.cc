@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "runtime/ms/inspect/inspect.h"
 #include "runtime/ms/tiles/tile_writer.h"
 #include "tests/runtime/ms/coded_tiles.h"
@@ -38,6 +40,40 @@ TEST(Interruption, an_exception_leaves_a_journal_and_a_readable_set) {
   EXPECT_TRUE(warned);
   TileWriter again(ms, "MODEL_DATA");
   again.finish();
+  EXPECT_TRUE(read_progress(ms.path()).empty());
+}
+
+/// Its journal of "0 of 36 rows" had kept solutions from being applied to the column in place, and what was known of it
+/// was lost.
+TEST(Interruption, a_run_that_has_written_nothing_leaves_no_trace) {
+  const TemporaryFolder folder;
+  create(folder / "a.ms", small_description());
+  MeasurementSet ms(folder / "a.ms", Access::kUpdate);
+  const std::string note = folder / "a.ms/rimetree.DATA.applied";
+  std::ofstream(note) << "G";
+  { const TileWriter writer(ms, "DATA"); }
+  EXPECT_TRUE(read_progress(ms.path()).empty());
+  EXPECT_TRUE(std::filesystem::exists(note));
+  Progress interrupted;
+  interrupted.column = "DATA";
+  interrupted.started = "then";
+  interrupted.rows_written = 12;
+  interrupted.rows_expected = 36;
+  store_progress(ms.path(), interrupted);
+  { const TileWriter writer(ms, "DATA"); }
+  ASSERT_EQ(read_progress(ms.path()).size(), 1u);
+  EXPECT_EQ(read_progress(ms.path())[0].rows_written, 12);
+
+  const TileReader reader(ms, coordinates(2));
+  WriteOptions options;
+  options.sync_interval_s = 1e6;
+  TileWriter writer(ms, "DATA", options);
+  Tile tile = reader.read(0);
+  fill(&tile, "DATA");
+  writer.write(tile);
+  EXPECT_EQ(read_progress(ms.path())[0].rows_written, 0) << "from before the first row is written";
+  EXPECT_FALSE(std::filesystem::exists(note));
+  writer.finish();
   EXPECT_TRUE(read_progress(ms.path()).empty());
 }
 
