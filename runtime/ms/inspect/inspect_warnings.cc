@@ -91,7 +91,7 @@ void warn_about_rows(const MsSummary& summary, std::vector<std::string>* warning
     warnings->push_back(std::to_string(duplicate) + " rows repeat a baseline at the same time (sub-arrays, several " +
                         "receivers?): they are read in tiles of their own");
   }
-  std::vector<std::string> absent, unplaced, lost;
+  std::vector<std::string> absent, unplaced, lost, flagged;
   int without_position = 0;
   for (std::size_t id = 0; id < summary.metadata.antennas.size(); ++id) {
     const Antenna& antenna = summary.metadata.antennas[id];
@@ -100,11 +100,16 @@ void warn_about_rows(const MsSummary& summary, std::vector<std::string>* warning
     if (!antenna.has_finite_position()) lost.push_back(name);
     if (!used) absent.push_back(name);
     if (used && antenna.is_at_zero()) unplaced.push_back(name);
+    if (used && antenna.flagged) flagged.push_back(name);
     without_position += antenna.is_at_zero();
   }
   if (!absent.empty()) warnings->push_back("antennas without data: " + some_of(absent));
   if (!lost.empty()) warnings->push_back("antennas whose position is not a number: " + some_of(lost));
   if (without_position > 0) warnings->push_back(std::to_string(without_position) + " antennas are at position 0");
+  if (!flagged.empty()) {
+    warnings->push_back("antennas with data of which FLAG_ROW of table ANTENNA says that they are flagged: " +
+                        some_of(flagged) + "; of their data those count as flagged of which FLAG or FLAG_ROW says so");
+  }
   if (!unplaced.empty()) warnings->push_back("antennas with data but at position 0: " + some_of(unplaced));
 }
 

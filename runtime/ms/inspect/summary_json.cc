@@ -73,7 +73,7 @@ std::string antennas(const MsSummary& summary) {
     Object object;
     const AntennaCells cells = id < summary.antenna_cells.size() ? summary.antenna_cells[id] : AntennaCells{};
     object.add("n_visibility", cells.all).add("n_usable", cells.usable).add("power", cells.power);
-    object.add("dead", cells.dead);
+    object.add("dead", cells.dead).add("flagged", antenna.flagged);
     object.add("id", id++).add("name", antenna.name).add("station", antenna.station).add("mount", antenna.mount);
     object.raw("position_m", list(antenna.position_m)).add("diameter_m", antenna.diameter_m).add("n_row", rows);
     return object.text();

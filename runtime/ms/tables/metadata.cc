@@ -11,6 +11,8 @@ namespace {
 std::vector<Antenna> read_antennas(const CasacoreTable& main) {
   const CasacoreTable table = main.subtable("ANTENNA");
   const std::vector<double> diameters = table.doubles("DISH_DIAMETER", 0, table.n_row());
+  std::vector<std::uint8_t> flagged(static_cast<std::size_t>(table.n_row()));
+  if (table.has_column("FLAG_ROW")) flagged = table.bools("FLAG_ROW", 0, table.n_row());
   std::vector<Antenna> antennas(table.n_row());
   for (std::size_t row = 0; row < antennas.size(); ++row) {
     Antenna& antenna = antennas[row];
@@ -18,6 +20,7 @@ std::vector<Antenna> read_antennas(const CasacoreTable& main) {
     antenna.station = table.text("STATION", row);
     antenna.mount = table.text("MOUNT", row);
     antenna.diameter_m = diameters[row];
+    antenna.flagged = flagged[row] != 0;
     const std::vector<double> position = table.double_cell("POSITION", row);
     if (position.size() != 3) {
       throw MsError("column POSITION of " + table.path() + ", row " + std::to_string(row) +

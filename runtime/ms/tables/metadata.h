@@ -19,6 +19,7 @@ struct Antenna {
   std::string mount;
   std::array<double, 3> position_m{};  ///< geocentric (ITRF) x, y, z
   double diameter_m = 0;
+  bool flagged = false;  ///< FLAG_ROW of the table; which data of it are flagged is for FLAG to say
   bool has_finite_position() const { return std::isfinite(position_m[0] + position_m[1] + position_m[2]); }
   bool is_at_zero() const { return position_m[0] == 0 && position_m[1] == 0 && position_m[2] == 0; }
   bool has_position() const { return has_finite_position() && !is_at_zero(); }

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from .._core import Error
 from ..arguments import checked
 from ..directions import angles_from
+from ..some_names import some_names
 from .reading import (
     CORRELATION_NUMBERS,
     OpenSet,
@@ -173,9 +174,20 @@ def groups(
         there = times_text(summary["first_time_s"], summary["last_time_s"])
         chosen = "everything" if selection is None else selection.text
         raise Error(f"{path}: no rows are left of what is selected ({chosen}); it has times {there}")
+    _warn_of_flagged_antennas(summary, {antenna for group in result for antenna in group.antennas})
     if by_window:
         result.sort(key=lambda group: (group.data_desc_ids, group.field_id))
     return [group for group in result if group.baselines]
+
+
+def _warn_of_flagged_antennas(summary: dict, used: set[int]) -> None:
+    """Of those whose row of ANTENNA is flagged, though their data may not be."""
+    if found := [antenna["name"] for antenna in summary["antennas"] if antenna["flagged"] and antenna["id"] in used]:
+        warnings.warn(
+            f"{summary['path']}: table ANTENNA says that {some_names(found)} are flagged; their data count as flagged "
+            "where FLAG or FLAG_ROW says so, and else are used: --antenna !NAME leaves an antenna out",
+            stacklevel=3,
+        )
 
 
 def _without_channels(opened: OpenSet, found: dict[int, list[dict]], selection: Selection) -> set[int]:

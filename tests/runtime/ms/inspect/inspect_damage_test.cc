@@ -191,6 +191,18 @@ TEST(InspectDamage, antennas_with_other_feeds_than_the_correlations) {
   EXPECT_CONTAINS(text, "other feeds than X Y, as the correlations have: m001 (1, Y X) m003 (3, R L);");
 }
 
+TEST(InspectDamage, antennas_that_are_flagged_as_a_whole) {
+  const TemporaryFolder folder;
+  create(folder / "a.ms", small_description());
+  EXPECT_EQ(warnings(inspect(folder / "a.ms")).find("FLAG_ROW"), std::string::npos);
+  {
+    CasacoreTable antennas(folder / "a.ms/ANTENNA", Access::kUpdate);
+    antennas.write_bools("FLAG_ROW", {2}, {1});
+  }
+  EXPECT_CONTAINS(warnings(inspect(folder / "a.ms")),
+                  "FLAG_ROW of table ANTENNA says that they are flagged: m002 (2);");
+}
+
 TEST(InspectDamage, a_data_description_without_its_window) {
   const TemporaryFolder folder;
   create(folder / "a.ms", small_description());
