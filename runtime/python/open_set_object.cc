@@ -120,8 +120,11 @@ PyObject* tiles(PyObject* self, PyObject*) {
       Dict dict;
       dict.set("data_desc_id", integer(key.data_desc_id)).set("field_id", integer(key.field_id));
       dict.set("layer", integer(key.layer)).set("n_slot", integer(static_cast<std::int64_t>(key.n_slot)));
-      dict.set("n_row", integer(static_cast<std::int64_t>(key.n_row))).set("scan", integer(key.scan));
-      dict.set("observation", integer(key.observation));
+      dict.set("n_row", integer(static_cast<std::int64_t>(key.n_row)));
+      dict.set("scans", list_of(key.scans, [](const ms::ScanRows& one) {
+                 return tuple(integer(one.observation), integer(one.scan),
+                              integer(static_cast<std::int64_t>(one.n_row)));
+               }));
       return dict.set("first_time_s", number(key.first_time_s)).set("last_time_s", number(key.last_time_s)).take();
     });
   });

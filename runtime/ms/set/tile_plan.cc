@@ -173,6 +173,16 @@ void append_slot(const RowIndex& index, const std::vector<Placed>& placed, std::
   plan->slot_begin.push_back(plan->row_order.size());
 }
 
+void count_scan(const RowIndex& index, std::int64_t row, std::vector<ScanRows>* scans) {
+  const auto at = static_cast<std::size_t>(row);
+  const int observation = index.observation.empty() ? 0 : index.observation[at];
+  const int scan = index.scan.empty() ? 0 : index.scan[at];
+  auto found = std::find_if(scans->begin(), scans->end(),
+                            [&](const ScanRows& one) { return one.observation == observation && one.scan == scan; });
+  if (found == scans->end()) found = scans->insert(found, {observation, scan, 0});
+  ++found->n_row;
+}
+
 /// Sets window_s of tiles [first, end), which are those of one window.
 void set_window(std::size_t first, std::vector<TileKey>* tiles) {
   double begin_s = std::numeric_limits<double>::infinity();
@@ -252,8 +262,6 @@ TilePlan plan_tiles(const RowIndex& index, const RowSelection& selection) {
       key.averaged = first.averaged;
       key.first_slot = plan.slot_time_s.size() - 1;
       key.first_time_s = plan.slot_time_s.back();
-      if (!index.scan.empty()) key.scan = index.scan[static_cast<std::size_t>(first.row)];
-      if (!index.observation.empty()) key.observation = index.observation[static_cast<std::size_t>(first.row)];
       plan.tiles.push_back(key);
     }
     TileKey& tile = plan.tiles.back();
@@ -261,8 +269,10 @@ TilePlan plan_tiles(const RowIndex& index, const RowSelection& selection) {
     tile.last_time_s = plan.slot_time_s.back();
     tile.n_row += end - begin;
     auto next = baselines.begin();  // they ascend
-    for (std::size_t i = begin; i < end; ++i)
+    for (std::size_t i = begin; i < end; ++i) {
       next = std::next(baselines.insert(next, baseline_of(index, placed[i].row)));
+      count_scan(index, placed[i].row, &tile.scans);
+    }
     tile.n_baseline = baselines.size();
   }
   set_window(first_of_window, &plan.tiles);

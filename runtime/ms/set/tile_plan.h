@@ -42,6 +42,12 @@ struct RowSelection {
 };
 
 /// One tile: time slots [first_slot, first_slot + n_slot) of the plan.
+struct ScanRows {
+  int observation = 0;  ///< OBSERVATION_ID; 0 where nobody knows
+  int scan = 0;         ///< SCAN_NUMBER; likewise
+  std::size_t n_row = 0;
+};
+
 struct TileKey {
   int data_desc_id = 0;
   int field_id = 0;
@@ -49,13 +55,12 @@ struct TileKey {
   int averaged = 0;  ///< whose tile this is: of baselines in RowSelection::averaged[averaged - 1], or (0) in none
   std::size_t first_slot = 0;
   std::size_t n_slot = 0;
-  double window_s = 0;         ///< centre of the first slot that any layer has in these time_slots slots
-  std::size_t n_row = 0;       ///< rows present
-  std::size_t n_baseline = 0;  ///< baselines with a row in this tile
-  double first_time_s = 0;     ///< centre of the first slot
-  double last_time_s = 0;      ///< centre of the last slot
-  int scan = 0;                ///< SCAN_NUMBER of the first row; 0 where nobody knows
-  int observation = 0;         ///< its OBSERVATION_ID; likewise
+  double window_s = 0;          ///< centre of the first slot that any layer has in these time_slots slots
+  std::size_t n_row = 0;        ///< rows present
+  std::size_t n_baseline = 0;   ///< baselines with a row in this tile
+  double first_time_s = 0;      ///< centre of the first slot
+  double last_time_s = 0;       ///< centre of the last slot
+  std::vector<ScanRows> scans;  ///< of its rows, as they come: sub-arrays may be in different ones at one time
 };
 
 struct TilePlan {

@@ -20,12 +20,29 @@ def test_scans_of_other_observations_are_others(small_ms, monkeypatch):
     keys = ms.Tiles.keys
 
     def of_three_observations(tiles):
-        return [{**key, "observation": (key["first_time_s"] - slots[0][0]) // 20} for key in keys(tiles)]
+        return [{**key, "scans": [((key["first_time_s"] - slots[0][0]) // 20, 1, 6)]} for key in keys(tiles)]
 
     monkeypatch.setattr(ms.Tiles, "keys", of_three_observations)
     assert [number for _, number in ms.numbered_scans(path)] == [0, 0, 1, 1, 2, 2]
     assert {scan for _, scan in ms.slot_scans(path)} == {1}
     assert plan() == 3
+
+
+def test_scans_of_sub_arrays_at_one_time(small_ms, monkeypatch):
+    """Only those of the rows that come first had been there: intervals went on where another sub-array began a scan."""
+    path = small_ms(n_time=6)
+    slots = rt.ms.slot_scans(path)
+    keys = ms.Tiles.keys
+
+    def of_two_sub_arrays(tiles):
+        half = [int(key["first_time_s"] - slots[0][0] >= 30) for key in keys(tiles)]
+        return [{**key, "scans": [(0, 1, 4), (1, 7 + k, 2)]} for key, k in zip(keys(tiles), half, strict=True)]
+
+    monkeypatch.setattr(ms.Tiles, "keys", of_two_sub_arrays)
+    assert [number for _, number in ms.numbered_scans(path)] == [0, 0, 0, 1, 1, 1]
+    assert {scan for _, scan in ms.slot_scans(path)} == {1, 7, 8}
+    listed = [(one["observation"], one["scan"], one["n_slot"], one["n_row"]) for one in ms.scans(path)]
+    assert sorted(listed) == [(0, 1, 6, 24), (1, 7, 3, 6), (1, 8, 3, 6)]
 
 
 def test_scans_are_listed(tmp_path):

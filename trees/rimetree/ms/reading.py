@@ -126,19 +126,24 @@ def slot_times(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, 
 @checked
 def slot_scans(path: str | os.PathLike | OpenSet, **options) -> list[tuple[float, int]]:
     """(TIME, SCAN_NUMBER) of every time slot, by time, of all data descriptions and fields that the options (as of
-    `run_options`) choose; no cells are read."""
+    `run_options`) choose, once for each scan where sub-arrays are in different ones; no cells are read."""
     keys = Tiles(path, [], {**run_options(**options), **_SLOT_BY_SLOT}).keys()
-    return sorted({(key["first_time_s"], key["scan"]) for key in keys if not key["layer"]})
+    return sorted({(key["first_time_s"], scan) for key in keys if not key["layer"] for _, scan, _ in key["scans"]})
 
 
 @checked
 def numbered_scans(path: str | os.PathLike | OpenSet, **options) -> list[tuple[float, int]]:
-    """As `slot_scans`, with a number of its own for each scan of each observation (OBSERVATION_ID): in sets that were
-    put together SCAN_NUMBERs may return."""
+    """(TIME, number) of every time slot, by time, with a number of its own for each scan of each observation
+    (OBSERVATION_ID): in sets that were put together SCAN_NUMBERs may return. Where sub-arrays are in different scans at
+    one time there is another number whenever one of them begins a scan."""
     keys = Tiles(path, [], {**run_options(**options), **_SLOT_BY_SLOT}).keys()
-    slots = sorted({(key["first_time_s"], (key["observation"], key["scan"])) for key in keys if not key["layer"]})
-    numbers = {scan: number for number, scan in enumerate(dict.fromkeys(scan for _, scan in slots))}
-    return [(time_s, numbers[scan]) for time_s, scan in slots]
+    slots: dict[float, set[tuple[int, int]]] = {}
+    for key in keys:
+        if not key["layer"]:
+            slots.setdefault(key["first_time_s"], set()).update(one[:2] for one in key["scans"])
+    found = [(time_s, tuple(sorted(own))) for time_s, own in sorted(slots.items())]
+    numbers = {own: number for number, own in enumerate(dict.fromkeys(own for _, own in found))}
+    return [(time_s, numbers[own]) for time_s, own in found]
 
 
 @checked
@@ -149,7 +154,8 @@ def scans(path: str | os.PathLike | OpenSet, **options) -> list[dict]:
     keys = Tiles(path, [], {**run_options(**options), **_SLOT_BY_SLOT}).keys()
     found: dict[tuple[int, int, int], list[dict]] = {}
     for key in keys:
-        found.setdefault((key["observation"], key["scan"], key["field_id"]), []).append(key)
+        for observation, scan, n_row in key["scans"]:
+            found.setdefault((observation, scan, key["field_id"]), []).append({**key, "n_row": n_row})
     every = []
     for (observation, scan, field_id), own in found.items():
         times = {key["first_time_s"] for key in own}

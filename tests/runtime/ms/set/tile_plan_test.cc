@@ -47,15 +47,19 @@ TEST(TilePlan, cuts_times_into_tiles) {
 
 TEST(TilePlan, tiles_know_scan_and_observation_of_their_first_rows) {
   RowIndex index = regular(2);
-  EXPECT_EQ(plan_tiles(index, slots(1)).tiles[1].observation, 0);  // nobody knows
-  index.scan = {7, 7, 7, 8, 8, 8};
+  EXPECT_EQ(plan_tiles(index, slots(1)).tiles[1].scans[0].observation, 0);  // nobody knows
+  index.scan = {7, 7, 7, 8, 9, 8};
   index.observation = {1, 1, 1, 2, 2, 2};
   const TilePlan plan = plan_tiles(index, slots(1));
   ASSERT_EQ(plan.tiles.size(), 2u);
-  EXPECT_EQ(plan.tiles[0].scan, 7);
-  EXPECT_EQ(plan.tiles[0].observation, 1);
-  EXPECT_EQ(plan.tiles[1].scan, 8);
-  EXPECT_EQ(plan.tiles[1].observation, 2);
+  EXPECT_EQ(plan.tiles[0].scans.at(0).scan, 7);
+  EXPECT_EQ(plan.tiles[0].scans.at(0).observation, 1);
+  EXPECT_EQ(plan.tiles[1].scans.at(0).scan, 8);
+  EXPECT_EQ(plan.tiles[1].scans.at(0).n_row, 2u);
+  EXPECT_EQ(plan.tiles[1].scans.at(1).scan, 9);
+  EXPECT_EQ(plan.tiles[1].scans.at(1).n_row, 1u);
+  EXPECT_EQ(plan.tiles[0].scans.size(), 1u);
+  EXPECT_EQ(plan.tiles[1].scans.at(0).observation, 2);
 }
 
 TEST(TilePlan, takes_the_times_that_are_asked_for) {

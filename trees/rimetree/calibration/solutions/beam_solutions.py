@@ -122,7 +122,7 @@ def _term(name: str, jones: NDArray[np.complex128], axes: dict, fields: NDArray[
 
 
 def _slots(group: MsGroup) -> NDArray[np.float64]:
-    return np.array([time_s for time_s, _ in slot_scans(group.path, **group.selection)])
+    return np.unique([time_s for time_s, _ in slot_scans(group.path, **group.selection)])
 
 
 def _channels(group: MsGroup) -> NDArray[np.float64]:
