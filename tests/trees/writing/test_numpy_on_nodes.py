@@ -128,6 +128,9 @@ MISTAKES = {
     r"<node x .* == <Quantity 3. m>": lambda x, a: 3 * u.m != x,
     r"<node x .* == 1:": lambda x, a: x in [1, x],
     r"<Add from .*> == 0": lambda x, a: x + a == 0,
+    r"<node x .*> as a condition \(if, and, or, not\): .* only in a Forest": lambda x, a: 1.0 if x else 2.0,
+    r"<Add from .*> as a condition": lambda x, a: x + 1 or a,
+    r"<node x .* as a condition": lambda x, a: not x,
 }
 
 

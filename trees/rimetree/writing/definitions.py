@@ -132,6 +132,10 @@ class Operators:
 
     __hash__ = object.__hash__
 
+    def __bool__(self) -> bool:
+        """What is asked for is nearly always whether it is zero, and Python would take it for true whatever it is."""
+        raise NodeValueError(f"{short(self)} as a condition (if, and, or, not)")
+
 
 def _is_whole(index) -> bool:
     return isinstance(index, slice) and index == slice(None)

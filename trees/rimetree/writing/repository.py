@@ -82,7 +82,7 @@ class Repository:
         if not isinstance(definition, NodeDef):
             definition = self._as_definition(stub, definition)
         name = stub.name
-        old = self._recorded.get(name) or self.definitions.get(name)
+        old = self._recorded.get(name, self.definitions.get(name))
         if old is not None:
             if not old.same_as(definition):
                 message = f"defined again and differently; first defined at {old.origin}"
