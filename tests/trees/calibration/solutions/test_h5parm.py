@@ -2,6 +2,7 @@
 
 import os
 import resource
+import warnings
 
 import h5py
 import numpy as np
@@ -213,6 +214,27 @@ def test_an_order_that_matters_and_is_not_said_is_named(tmp_path):
         read_h5parm(f"{file}:target")
     with pytest.raises(CalibrationError, match="no solutions of 'clock'"):
         read_h5parm(f"{file}:other/clock")
+
+
+def test_tables_of_unknown_kinds_are_left_out(tmp_path, solutions):
+    """One had kept all others from being read."""
+    file = tmp_path / "a.h5"
+    write_h5parm(file, solutions)
+    with h5py.File(file, "r+") as h5:
+        others_table(h5["sol000"], "tec3rd000", "tec3rd", np.ones((1, 1, 2)), time=[1.0], freq=[1e8])
+    with pytest.warns(UserWarning, match="sol000/tec3rd000 left out, and nothing is corrected .* type tec3rd with 1"):
+        (found,) = read_h5parm(file)
+    assert [term.name for term in found.terms] == [term.name for term in solutions.terms]
+    with warnings.catch_warnings(action="error"):
+        assert read_h5parm(f"{file}:sol000/G")[0].has("G")
+    with pytest.raises(CalibrationError, match="solutions of type tec3rd"), warnings.catch_warnings(action="ignore"):
+        read_h5parm(f"{file}:sol000/tec3rd000")
+    with h5py.File(file, "r+") as h5:
+        for name in list(h5["sol000"]):
+            if name not in ("antenna", "source", "tec3rd000"):
+                del h5["sol000"][name]
+    with pytest.raises(CalibrationError, match="solutions of type tec3rd with 1 elements are of no known kind of term"):
+        read_h5parm(file)
 
 
 def test_errors(tmp_path, solutions):

@@ -140,7 +140,8 @@ def _names(names: Sequence[str], width: int) -> np.ndarray:
 @checked
 def read_h5parm(path: str | os.PathLike) -> list[Solutions]:
     """The solution sets of a file, written by RimeTree or by others; of "FILE:SET" the set of this name only, and of
-    "FILE:SET/TERM" one of its terms. Warns where the order of terms matters and a file does not say it.
+    "FILE:SET/TERM" one of its terms. Warns where the order of terms matters and a file does not say it, and of tables
+    that no kind of term is known for, which are left out.
 
     Raises `OSError` where it cannot be read and `CalibrationError` where it holds no solutions that are understood.
     """
@@ -159,8 +160,21 @@ def read_h5parm(path: str | os.PathLike) -> list[Solutions]:
             raise CalibrationError(f"{path} holds no solution set (a group such as sol000)")
         if chosen and chosen not in names:
             raise CalibrationError(f"{path} has no solution set {chosen!r}; it has {', '.join(names)}")
-        sets = [_read_set(path, file[name], one_term=bool(term)) for name in ([chosen] if chosen else names)]
+        unknown: dict[str, str] = {}
+        sets = [_read_set(path, file[name], term, unknown) for name in ([chosen] if chosen else names)]
+    sets = [one for one in sets if one.terms]
+    if unknown and (term or not sets):
+        raise CalibrationError(f"{path}: {'; '.join(dict.fromkeys(unknown.values()))}")
+    if unknown:
+        why = "; ".join(dict.fromkeys(unknown.values()))
+        warnings.warn(
+            f"{path}: {', '.join(unknown)} left out, and nothing is corrected for what they hold: {why}", stacklevel=3
+        )
     return [one.only([one[term].name]) for one in sets] if term else sets
+
+
+class _UnknownKindError(CalibrationError):
+    """A table may be in order, but is of something that there is no kind of term for."""
 
 
 def _file_set_and_term(path: str) -> tuple[str, str, str]:
@@ -184,7 +198,8 @@ def _warn_of_order(path: str, name: str, terms: Sequence[TermSolutions]) -> None
     )
 
 
-def _read_set(path: str, group: h5py.Group, one_term: bool) -> Solutions:
+def _read_set(path: str, group: h5py.Group, term: str, unknown: dict[str, str]) -> Solutions:
+    """`term`: the one that is wanted, or "" for all. `unknown`: receives tables that are left out, and why."""
     tables: dict[tuple, dict[str, h5py.Group]] = {}
     for name in group:
         table = group[name]
@@ -203,7 +218,13 @@ def _read_set(path: str, group: h5py.Group, one_term: bool) -> Solutions:
         tables.setdefault(key, {})[quantity] = table
     if not tables:
         raise CalibrationError(f"{path}: solution set {group.name} holds no solution table")
-    terms = tuple(_read_term(path, name, parts) for (_, name), parts in sorted(tables.items(), key=lambda kv: kv[0]))
+    terms = []
+    for (_, name), parts in sorted(tables.items(), key=lambda kv: kv[0]):
+        try:
+            terms.append(_read_term(path, name, parts))
+        except _UnknownKindError as problem:
+            if term in ("", name):
+                unknown |= {table.name.strip("/"): str(problem) for table in parts.values()}
     positions = {_decoded(row["name"]): np.array(row["position"], dtype=float) for row in _rows(group, "antenna")}
     directions = {
         _decoded(row["name"]).strip("[]"): tuple(float(x) for x in row["dir"]) for row in _rows(group, "source")
@@ -216,9 +237,9 @@ def _read_set(path: str, group: h5py.Group, one_term: bool) -> Solutions:
     }
     feed = _decoded(group.attrs["feed"]) if "feed" in group.attrs else _feed_of(tables)
     name = group.name.strip("/")
-    if not one_term and not any("order" in table.attrs for parts in tables.values() for table in parts.values()):
+    if not term and not any("order" in table.attrs for parts in tables.values() for table in parts.values()):
         _warn_of_order(path, name, terms)
-    return Solutions(terms, feed, positions, directions, provenance, name)
+    return Solutions(tuple(terms), feed, positions, directions, provenance, name)
 
 
 def _quantity(name: str, table: h5py.Group) -> str:
@@ -274,9 +295,9 @@ def _read_term(path: str, name: str, parts: dict[str, h5py.Group]) -> TermSoluti
     try:
         kind = _decoded(first.attrs["kind"]) if "kind" in first.attrs else kind_of(set(arrays), len(elements))
     except CalibrationError as problem:
-        raise CalibrationError(f"{path}: {first.name}: {problem}") from None
+        raise _UnknownKindError(str(problem)) from None
     if kind not in KINDS:
-        raise CalibrationError(f"{path}: {first.name} is of the unknown kind {kind!r}")
+        raise _UnknownKindError(f"{first.name.strip('/')} is of the unknown kind {kind!r}")
     for quantity, array in arrays.items():
         arrays[quantity] = np.where(flag, neutral(quantity, elements), array)
     by_time, by_frequency = np.argsort(axes["time"], kind="stable"), np.argsort(axes["freq"], kind="stable")
