@@ -8,9 +8,9 @@
 The data are those of a sky of two patches and noise, without any errors of antennas or with those of the chain's own
 terms, so that each chain explains them. One sky is unpolarised, of the other a source is polarised. Each line says what
 is not as it should be: "does not converge", "flagged" (with reasons), "unusable", "above the noise" (residuals, by more
-than 2 %), "slow" (8 s of processor time), or with which error it ended; chains that are refused with a reason are
-right. `random_chains.py` plants chains of terms of the whole sky at random. Some have no answer, as crosshand phases on
-the unpolarised sky.
+than 2 %; "silently" where the report says nothing of it), "slow" (8 s of processor time), or with which error it ended;
+chains that are refused with a reason are right. `random_chains.py` plants chains of terms of the whole sky at random.
+Some have no answer, as crosshand phases on the unpolarised sky.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from planted_terms import planted_jones
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, Term, parse_terms
+from rimetree.cli.runs.calibrating_text import no_noise_lines
 
 CENTRE_RAD = (1.047, -0.524)
 NOISE_JY = 0.1
@@ -135,11 +136,13 @@ def verdict(what: Observed, chain: tuple[str, ...], out: str) -> str:
     except Exception as error:  # whatever it is, the other chains are to be tried, too
         return f"{type(error).__name__}: {error}"
     seconds = time.process_time() - began
+    silently = report.converged == report.solves and not no_noise_lines(report.no_noise)
     found = {
         "does not converge": report.converged != report.solves,
         f"flagged {report.flagged_of}": bool(report.flagged),
         "unusable": not report.usable,
-        f"above the noise: {report.noise_ratio / NOISE_JY:.3f}": report.noise_ratio > 1.02 * NOISE_JY,
+        f"{'silently ' * silently}above the noise: {report.noise_ratio / NOISE_JY:.3f}": report.noise_ratio
+        > 1.02 * NOISE_JY,
         f"slow: {seconds:.0f} s": seconds > _SLOW_S,
     }
     return ", ".join(text for text, there in found.items() if there)

@@ -3,6 +3,7 @@ model by which the chain is found."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,8 @@ from .chain_phases import with_sizes
 from .gains_around_rotations import GainsOutside
 from .interval_search import SEARCHED, IntervalSearch
 from .rotated_directions import RotatedDirections, Turned
+
+_ROUNDING = 1e-9  # of what is explained
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +59,8 @@ class GainsAroundDirections:
     ) -> RotatedStart:
         reference = turned.angle[..., [self.intervals.reference]]
         angles = {
-            name: (turned.angle[k] - (reference[k] if name in self.held else 0.0))[None] for k, name in enumerate(names)
+            name: np.angle(np.exp(1j * (turned.angle[k] - (reference[k] if name in self.held else 0.0))))[None]
+            for k, name in enumerate(names)
         }
         told = search.seen(turned.angle).of_parallel_hands()
         return RotatedStart(angles, with_sizes(self.outside, outside.chain, told), outside.scale)
@@ -67,10 +71,13 @@ class GainsAroundDirections:
         found = GainsOutside.of(self.intervals, self.outside, search.seen(turned.angle))
         if found is None or not all(term.kind.name in (*SEARCHED, "crosshand") for term in self.outside):
             return None if found is None else (turned, found)
-        for antenna in range(turned.angle.shape[-1]):
-            half = np.pi * (np.arange(turned.angle.shape[-1]) == antenna)
+        count, since = turned.angle.shape[-1], 0
+        for antenna in itertools.cycle(range(count)):
+            half = np.pi * (np.arange(count) == antenna)
             other = replace(turned, angle=turned.angle + half)
             own = GainsOutside.of(self.intervals, self.outside, search.seen(other.angle))
-            if own is not None and own.explained.sum() > found.explained.sum():
-                found, turned = own, other
+            better = own is not None and own.explained.sum() > (1 + _ROUNDING) * found.explained.sum()
+            found, turned, since = (own, other, 0) if better else (found, turned, since + 1)
+            if since == count:
+                break
         return turned, found
