@@ -9,6 +9,7 @@ import sys
 import click
 
 from .errors import Interrupted, guarded
+from .options.given_twice import warn_of_options_given_twice
 from .options.other_names import say_ours
 
 # Command: (module of `commands`, line for --help). Modules are imported when their command is used.
@@ -46,11 +47,14 @@ class _LazyGroup(click.Group):
 
     def resolve_command(self, ctx, args):
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError as problem:
             if args and args[0] not in _COMMANDS:
                 problem.message = f"there is no command {args[0]!r}; commands are {', '.join(_COMMANDS)}"
             raise
+        if command is not None:
+            warn_of_options_given_twice(command, rest, ctx)
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
