@@ -125,8 +125,19 @@ class Recording:
         """Of the files, the shortest counting, or of the stream."""
         return self.duration_s if self.is_stream else self._n_file_sample() / self.sample_rate_hz
 
+    def beyond_s(self, used_s: float) -> dict[str, float]:
+        """{file: seconds of it beyond the first `used_s`}, of files that have some; of a stream nobody knows."""
+        if self.is_stream:
+            return {}
+        found = {file: n / self.sample_rate_hz - used_s for file, n in self._samples_of_files().items()}
+        least_s = 0.5 * self.samples_per_spectrum / self.sample_rate_hz
+        return {file: beyond_s for file, beyond_s in found.items() if beyond_s > least_s}
+
     def _n_file_sample(self) -> int:
-        """Whole samples that all files have, each of all inputs and channels."""
+        return min(self._samples_of_files().values())
+
+    def _samples_of_files(self) -> dict[str, int]:
+        """Whole samples of each file, each of all inputs and channels."""
         import os
 
         inputs = self.n_input // len(self.files) if self.order == "groups" else self.n_input
@@ -135,7 +146,7 @@ class Recording:
             for file in self.files:
                 if os.path.exists(file) and not os.path.isfile(file):
                     raise Error(f"cannot read {file!r}: it is no plain file of samples")
-            return min(os.path.getsize(file) for file in self.files) // step
+            return {file: os.path.getsize(file) // step for file in self.files}
         except OSError as problem:
             raise Error(f"cannot read {problem.filename!r}: {problem.strerror}") from None
 

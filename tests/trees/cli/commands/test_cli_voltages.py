@@ -159,6 +159,22 @@ def test_a_stream_that_never_comes_gives_a_flagged_set(command, layout, tmp_path
     assert tile["flag"].all() and not tile["weight"].any()
 
 
+def test_what_is_left_of_files_is_named(command, layout, tmp_path):
+    """Of a band that is longer than the other, and at the end, where no whole integration is left."""
+    files = []
+    for name, n_sample in (("long", 5300), ("short", 2600)):
+        np.full((n_sample, 4), 0x99, "u1").tofile(tmp_path / name)
+        files.append(tmp_path / name)
+    options = ["--format", "chime", "--layout", layout, *COMMON, "--sample-rate", "1MHz", "--channels", "10"]
+    bands = ["--freq", "150MHz", "--freq", "152MHz", "--integration", "1ms", "-o", tmp_path / "o.ms"]
+    said = command("correlate", *files, *options, *bands).stderr
+    assert f"note: 0.0033 s of {files[0]} are beyond the last integration that all files have: left out" in said
+    assert f"note: 0.0006 s of {files[1]} are beyond" in said
+    np.full((2000, 4), 0x99, "u1").tofile(files[1])
+    one = ["--freq", "150MHz", "--integration", "1ms", "-o", tmp_path / "p.ms"]
+    assert "left out" not in command("correlate", files[1], *options, *one).stderr
+
+
 def test_several_bands_are_as_many_windows(command, layout, tmp_path):
     """Files of two bands: each window has its own frequencies, data and weights, and WEIGHT follows the spectrum."""
     points = tmp_path / "points.skymodel"

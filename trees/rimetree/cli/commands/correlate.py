@@ -68,6 +68,9 @@ def command(files, out, overwrite, phase_centre, integration, drift, realtime, d
         f"{utc_text(first.start_mjd_s)} UTC, {first.n_input} inputs, {bands}{first.n_channel} channels; "
         f"created {made.path}"
     )
+    for recording in recordings:
+        for file, beyond_s in recording.beyond_s(slots.n * slots.length_s).items():
+            log(f"note: {beyond_s:.6g} s of {file} are beyond the last integration that all files have: left out")
     for message in [] if drift else lost_by_following(array, phase_centre, recordings, slots.length_s, slots.n):
         log(f"warning: {message}")
     # Streams of several bands come at the same time: none is to wait for more than a slot of another.
