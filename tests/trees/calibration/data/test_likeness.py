@@ -91,3 +91,13 @@ def test_what_phases_of_each_cell_hide_is_told(solved):
     report, *_ = solved(["B: phase, 1chan", "P: phase, 1slot"], lambda antenna: gain[antenna], seen, model=SKY)
     assert report.noise_ratio > 1.2 and report.no_noise.deviations > 6
     assert max(Likeness(*one).deviations for chunk in report.chunks for one in chunk.alike[:2]) < 4
+
+
+@pytest.mark.parametrize(("missing_jy", "said"), [(0.0, False), (3.0, True)])
+def test_weights_tell_it_where_there_are_no_neighbours(solved, missing_jy, said):
+    """Of one channel and time: "converged", and no word of what is left."""
+    seen = rt.sky.SkyModel([*SKY.sources, rt.sky.Source("c", 0.935, -0.488, (missing_jy, 0.0, 0.0, 0.0), patch="side")])
+    report, solutions, _ = solved(["G: diag"], lambda _: np.eye(2), seen, model=SKY, slots=1, channels=1)
+    assert report.converged == report.solves and 0.5 < report.noise_ratio < 2
+    text = report_text(report, solutions.terms)
+    assert "is no noise" not in text and ("more than noise" in text) == said

@@ -16,12 +16,11 @@ from ...ms import MsGroup
 from ..errors import CalibrationError, NothingUsableError
 from ..model.held import Held
 from ..terms.gauge import Polarisation, terms_inside
-from ..terms.kinds import OF_TWO_FEEDS, ROTATIONS, observed_elements
+from ..terms.kinds import MIXING, OF_TWO_FEEDS, ROTATIONS, observed_elements
 from ..terms.terms import Term
 
 #: (term, direction or None for the whole sky) of which nothing is told.
 Untold = Collection[tuple[str, str | None]]
-_MIXING = ("full", "leakage", "rotation", "faraday")
 _NAMES = {
     "full": "a full matrix",
     "leakage": "a leakage",
@@ -43,7 +42,7 @@ def has_parallel_hands(group: MsGroup) -> bool:
 
 def tells_crossed_hands_alone(terms: Sequence[Term], group: MsGroup, held: Held) -> bool:
     """Whether each datum is of a gain of one feed and a gain of the other."""
-    mixed = held.mixes or any(term.kind.name in _MIXING for term in terms)
+    mixed = held.mixes or any(term.kind.name in MIXING for term in terms)
     return not has_parallel_hands(group) and not mixed
 
 
@@ -62,7 +61,7 @@ def check_correlations(terms: Sequence[Term], group: MsGroup, held: Held) -> Non
             raise CalibrationError(
                 f'term "{term}": {name} that all antennas share cancels on every baseline: leave the term out'
             )
-        mixed = held.mixes or any(term in terms_inside(other, terms) for other in terms if other.kind.name in _MIXING)
+        mixed = held.mixes or any(term in terms_inside(other, terms) for other in terms if other.kind.name in MIXING)
         if term.kind.name == "crosshand" and not has_crossed_hands(group) and not mixed:
             raise CalibrationError(f'term "{term}": {name} {_needs(group)}: leave the term out')
         if term.kind.name in ROTATIONS and group.feed != "linear":
@@ -94,13 +93,13 @@ def is_told(term: Term, terms: Sequence[Term], sky: Polarisation, group: MsGroup
     correlations the data have."""
     crossed = sky.hands == "crossed" or held.mixes or (held.turns and sky.hands != "none")
     kind = term.kind.name
-    if not (crossed or has_parallel_hands(group) or any(other.kind.name in _MIXING for other in terms)):
+    if not (crossed or has_parallel_hands(group) or any(other.kind.name in MIXING for other in terms)):
         return False
     if kind == "crosshand":
-        return crossed or any(other.kind.name in _MIXING for other in terms_inside(term, terms))
+        return crossed or any(other.kind.name in MIXING for other in terms_inside(term, terms))
     if term.turns and len(term.elements) == 2:
         return crossed or not _is_shared(term, group)
-    if kind not in _MIXING:
+    if kind not in MIXING:
         return True
     if not has_crossed_hands(group):
         # What leaves a sky of two ways of polarisation as it is can turn either row of a full matrix by its own angle.

@@ -193,9 +193,18 @@ class CalibrationReport:
     @property
     def noise_ratio(self) -> float:
         """As `ChunkReport.noise_ratio`, of all chunks of the terms that were solved last."""
-        freedom = sum(chunk.equations - chunk.rank for chunk in self._last)
         chi_square = sum(chunk.noise**2 * chunk.chi_square[-1] for chunk in self._last if chunk.chi_square)
-        return math.sqrt(chi_square / freedom) if freedom > 0 else math.nan
+        return math.sqrt(chi_square / self._freedom) if self._freedom > 0 else math.nan
+
+    @property
+    def over_weights(self) -> float:
+        """By how many standard deviations of noise chi-square is larger than weights say, if they are 1/sigma^2; NaN
+        where nothing was solved."""
+        return (self.noise_ratio**2 - 1) * math.sqrt(max(0, self._freedom) / 2)
+
+    @property
+    def _freedom(self) -> int:
+        return sum(chunk.equations - chunk.rank for chunk in self._last)
 
     @property
     def left(self) -> float:

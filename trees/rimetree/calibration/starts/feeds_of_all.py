@@ -26,11 +26,10 @@ from ..searches.phases_of_rows import Rows
 from ..searches.search_sums import SearchSums
 from ..terms.conventions import as_fine
 from ..terms.grid import Chunk
-from ..terms.kinds import phase_per_unit
+from ..terms.kinds import LEAKING, phase_per_unit
 from ..terms.term_trees import Parameter
 from ..terms.terms import Term
 
-_MIXING = ("full", "leakage")
 _LAST = ("1", "11")  # elements of the second feed
 _NEAR_RAD = 0.5  # of what is found after a fit: it has been found by that
 
@@ -42,9 +41,9 @@ class FeedsOfAll:
         self._tree, self._terms, self._parts, self._polarised = tree, list(terms), list(parts), polarised
         self._elements = {term.name: dict(enumerate(term.elements)) for term in terms}
         whole = [term for term in terms if term.per is None]
-        mixing = next((k for k, term in enumerate(whole) if term.kind.name in _MIXING), None)
+        mixing = next((k for k, term in enumerate(whole) if term.kind.name in LEAKING), None)
         self._outer = whole if mixing is None else whole[:mixing]
-        self._mixing = [] if mixing is None else [term for term in whole if term.kind.name in _MIXING]
+        self._mixing = [] if mixing is None else [term for term in whole if term.kind.name in LEAKING]
         self._free = {
             one.term
             for one in tree.parameters

@@ -20,12 +20,10 @@ from ..searches.interval_search import SEARCHED, IntervalSearch
 from ..searches.rate_search import rate_difference_of_feeds, search_rate
 from ..searches.rotation_search import common_rotation
 from ..searches.rotations_outside_gains import search_rotation_outside_gains, without_rotation
-from ..terms.kinds import ROTATIONS, phase_per_unit
+from ..terms.kinds import LEAKING, MIXING, ROTATIONS, phase_per_unit
 from ..terms.terms import Term
 
 GAINS = ("scalar", "diag", "full")
-#: Kinds of terms that bring what one feed receives into the other.
-MIXING = ("full", "leakage", *ROTATIONS)
 _ORIGINS = 3  # of a fringe fit
 
 
@@ -93,7 +91,7 @@ class WholeSkySearch:
         beside = (
             self._band
             or (self.any_phase and pair)
-            or any(term.kind.name in ("full", "leakage") for term in self._whole)
+            or any(term.kind.name in LEAKING for term in self._whole)
             or (shared and any(len(term.elements) == 2 for term in self._searched))
         )
         chain = self._turning_or_searched
@@ -139,7 +137,7 @@ class WholeSkySearch:
         apart = any(term.kind.name == "amplitude" and len(term.elements) == 2 for term in self._every)
         own = self._rotation if apart and self.by_circular_hands else []
         turns = {term.name: math.pi / self._faraday_rate for term in own if term.kind.name == "faraday"}
-        mixed = self._all_hands and any(term.kind.name in ("full", "leakage") for term in self._every)
+        mixed = self._all_hands and any(term.kind.name in LEAKING for term in self._every)
         delays = [term for term in self._whole if term.kind.name == "delay" and len(term.elements) == 2 and mixed]
         return turns | {term.name: 1 / self._middle_hz for term in delays}
 

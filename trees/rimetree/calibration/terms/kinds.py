@@ -144,6 +144,10 @@ OF_TWO_FEEDS = ("rotation", "faraday", "crosshand", "leakage")
 #: Kinds that turn linear feeds.
 ROTATIONS = ("rotation", "faraday")
 
+#: Kinds that bring what one feed receives into the other by factors of their own; by these, or as feeds are turned.
+LEAKING = ("full", "leakage")
+MIXING = (*LEAKING, *ROTATIONS)
+
 #: Kinds that can be made to act on both feeds alike.
 CAN_BE_SCALAR = ("phase", "amplitude", "delay", "rate")
 

@@ -150,15 +150,18 @@ def _left_text(report) -> str:
     return f"noise of data of weight 1: {report.noise_ratio:.4g}"
 
 
-def _noise_text(ratio: float) -> str:
-    """What residuals say of the noise; a ratio to it only where the weights say what it is."""
+def _noise_text(ratio: float, deviations: float) -> str:
+    """What residuals say of the noise; a ratio to it only where the weights say what it is. `deviations`: as of
+    `CalibrationReport.over_weights`."""
     if math.isnan(ratio):
         return "noise: unknown"
     if 0.5 <= ratio <= 2:
-        return f"residual over noise expected from the weights: {ratio:.4g}"
+        more = " (more than noise, if weights are 1/sigma^2)" if deviations > _SURE and ratio > 1 + _LITTLE else ""
+        return f"residual over noise expected from the weights: {ratio:.4g}{more}"
+    why = "weights are not 1/sigma^2" + (", or the model does not explain the data" if ratio > 2 else "")
     return (
-        f"noise of data of weight 1, from the residuals: {ratio:.4g} (weights are not 1/sigma^2: --scale-errors gives "
-        "errors that follow the residuals)"
+        f"noise of data of weight 1, from the residuals: {ratio:.4g} ({why}: --scale-errors gives errors that follow "
+        "the residuals)"
     )
 
 
@@ -233,7 +236,6 @@ def _averaging_line(found: dict) -> str:
 
 def report_text(report, terms) -> str:
     ending = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
-    ratio = report.noise_ratio
     lines = [
         f"{report.converged} of {report.solves} solves converged ({ending})",
         *_unexplained_lines(report.over_noise, report.flagged_of),
@@ -255,7 +257,7 @@ def report_text(report, terms) -> str:
         *([f"visibilities left out, for they stand out: {report.left_out}"] if report.left_out else []),
         *(f"averaged by baseline: {_averaging_line(one)}" for one in report.averaging),
         *([] if math.isnan(report.left) else [f"residual over data: {100 * report.left:.4g} % of the power"]),
-        _noise_text(ratio),
+        _noise_text(report.noise_ratio, report.over_weights),
     ]
     flagged = {term.name: report.flagged_fraction(term.name) for term in terms}
     rows = [
