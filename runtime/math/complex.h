@@ -89,7 +89,9 @@ RT_HD Complex<T> sqrt(Complex<T> z) {
     const T re = sqrt((r + z.re) * T(P(0.5)));
     return {re, z.im / (T(P(2)) * re)};
   }
-  const T im = value_of(z.im) < P(0) ? -sqrt((r - z.re) * T(P(0.5))) : sqrt((r - z.re) * T(P(0.5)));
+  // -0 is below the cut, as std::sqrt has it: so that roots of conjugates are conjugates.
+  const bool below = value_of(z.im) < P(0) || P(1) / value_of(z.im) < P(0);
+  const T im = below ? -sqrt((r - z.re) * T(P(0.5))) : sqrt((r - z.re) * T(P(0.5)));
   return {z.im / (T(P(2)) * im), im};
 }
 template <class T>

@@ -109,16 +109,16 @@ RT_HD Dual<T> acos(Dual<T> a) {
 
 template <class T>
 RT_HD Dual<T> atan2(Dual<T> y, Dual<T> x) {
-  const T r2 = x.v * x.v + y.v * y.v;
-  return {atan2(y.v, x.v), r2 != T(0) ? (y.d * x.v - x.d * y.v) / r2 : T(0)};
+  const T r = hypot(x.v, y.v);  // its square would overflow
+  return {atan2(y.v, x.v), r != T(0) ? (y.d * (x.v / r) - x.d * (y.v / r)) / r : T(0)};
 }
 
 template <class T>
 RT_HD Dual<T> pow(Dual<T> a, Dual<T> b) {
   const T y = pow(a.v, b.v);
   // Each term only where it is not zero: log(a) of a non-positive base must not spoil d/da, nor 0^-1 the slope of a^0,
-  // nor of a root of 0, as above.
-  const bool steep = a.v == T(0) && b.v < T(1);
+  // nor of a root of 0, as above. What is infinite at 0 has an infinite slope there.
+  const bool steep = a.v == T(0) && b.v >= T(0) && b.v < T(1);
   const T da = a.d != T(0) && !steep ? a.d * b.v * pow(a.v, b.v - T(1)) : T(0);
   const T db = b.d != T(0) && y != T(0) ? b.d * y * log(a.v) : T(0);
   return {y, da + db};
@@ -132,7 +132,7 @@ RT_HD Dual<T> abs(Dual<T> a) {
 template <class T>
 RT_HD Dual<T> hypot(Dual<T> a, Dual<T> b) {
   const T r = hypot(a.v, b.v);
-  return {r, r != T(0) ? (a.v * a.d + b.v * b.d) / r : T(0)};
+  return {r, r != T(0) ? (a.v / r) * a.d + (b.v / r) * b.d : T(0)};  // products would overflow
 }
 
 }  // namespace rimetree

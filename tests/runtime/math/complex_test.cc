@@ -103,6 +103,7 @@ TEST(Complex, SquareRootIsThePrincipalOne) {
   EXPECT_EQ(sqrt(Complex<double>(4, 0)), Complex<double>(2, 0));
   EXPECT_EQ(sqrt(Complex<double>(0, 0)), Complex<double>(0, 0));
   EXPECT_LT(sqrt(Complex<double>(-4, -1e-20)).im, 0) << "below the cut";
+  EXPECT_EQ(sqrt(Complex<double>(-4, -0.0)), Complex<double>(0, -2)) << "the root of a conjugate is a conjugate";
   for (const Complex<double> z : numbers()) EXPECT_GE(sqrt(z).re, 0);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <random>
 
 #include "runtime/math/complex.h"
@@ -117,6 +118,21 @@ TEST(Dual, PowersAtAndBelowZero) {
 }
 
 TEST(Dual, HypotAtTheOriginHasNoInfinity) { EXPECT_EQ(hypot(D(0, 1), D(0, 1)).d, 0); }
+
+/// Squares had overflowed, so that slopes were 0 or no number where the values are in order.
+TEST(Dual, SlopesOfVeryLargeAndSmallNumbers) {
+  for (const double scale : {1e-200, 1.0, 1e200}) {
+    EXPECT_NEAR(hypot(D(3 * scale, 1), D(4 * scale, 2)).d, 2.2, 1e-15);
+    EXPECT_NEAR(atan2(D(3 * scale, 1), D(4 * scale, 2)).d * scale, -2.0 / 25, 1e-16);
+  }
+}
+
+/// It had been 0, beside a value that is infinite.
+TEST(Dual, SlopesOfNegativePowersOfZero) {
+  EXPECT_EQ(pow(D(0, 1), D(-1)).v, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(pow(D(0, 1), D(-1)).d, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(pow(D(0, 0), D(-1)).d, 0);
+}
 
 /// Derivative of a complex function of one real parameter.
 template <class F>
