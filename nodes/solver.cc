@@ -14,11 +14,12 @@
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
 #include "runtime/core/node/node.h"
+#include "runtime/core/node/review.h"
 #include "runtime/solve/solve.h"
 
 namespace rimetree {
 
-class Solver final : public Node, public SolverNode {
+class Solver final : public Node, public SolverNode, public Reviewer {
  public:
   explicit Solver(const State& state) : Node(state) {
     options_.fit.iterations = static_cast<int>(std::min<std::int64_t>(state.integer("iterations"), 1 << 20));
@@ -97,7 +98,12 @@ class Solver final : public Node, public SolverNode {
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {5}; }
   NodeTraits own_traits() const override { return {.depends_on = kData | kDomain, .always_evaluates = true}; }
-  Capabilities capabilities() const override { return {.solver = this}; }
+  Capabilities capabilities() const override { return {.solver = this, .reviewer = this}; }
+
+  void review(const Review& review) const override {
+    require_condeqs(review.forest);
+    for (const std::string& name : options_.parms) review.forest.find(name);
+  }
 
   void control(Evaluator& evaluator, Evaluation& evaluation, Cancellation& cancellation) const override {
     OnePart all(evaluation.request);
@@ -117,11 +123,7 @@ class Solver final : public Node, public SolverNode {
   }
 
   SolveReport solve(Evaluator& evaluator, RequestParts& parts, Cancellation& cancellation) const override {
-    const Forest& forest = evaluator.forest();
-    for (const int child : forest.children(index()))
-      if (forest.node(forest.behind_identities(child)).algebra() != Algebra::residual)
-        throw Error("child \"" + forest.node(child).name() + "\" is a " + forest.node(child).node_class().name +
-                    "; children of a Solver must be Condeq nodes");
+    require_condeqs(evaluator.forest());
     SolveReport report = solve::solve(evaluator, index(), parts, options_, cancellation);
     warn_of_tiles_solved_twice(evaluator, report);
     evaluator.solves().reports.push_back(report);
@@ -132,6 +134,12 @@ class Solver final : public Node, public SolverNode {
   void evaluate(Evaluation&) const override {}  // the evaluator calls control() instead
 
  private:
+  void require_condeqs(const Forest& forest) const {
+    for (const int child : forest.children(index()))
+      if (forest.node(forest.behind_identities(child)).algebra() != Algebra::residual)
+        throw Error("child \"" + forest.node(child).name() + "\" is a " + forest.node(child).node_class().name +
+                    "; children of a Solver must be Condeq nodes");
+  }
   /// Of a solution tile that reaches over two time-slot groups the second solution replaces the first.
   static void warn_of_tiles_solved_twice(Evaluator& evaluator, const SolveReport& report) {
     const std::vector<SolveReport>& earlier = evaluator.solves().reports;

@@ -261,14 +261,11 @@ def test_mistakes_are_errors():
     ns.c << rt.Condeq(rt.Constant(1.0), ns.x)
     ns.nothing << rt.Solver(ns.c)
     ns.not_solvable << rt.Solver(ns.c, parms=["x"])
-    ns.no_condeq << rt.Solver(ns.x)
     forest = rt.Forest(ns)
     with pytest.raises(rt.Error, match="nothing to solve for"):
         forest.solve(ns.nothing)
     with pytest.raises(rt.Error, match=r'"x".*solvable=True'):
         forest.solve(ns.not_solvable)
-    with pytest.raises(rt.Error, match="must be Condeq"):
-        forest.solve(ns.no_condeq)
     with pytest.raises(rt.Error, match="is no Solver"):
         forest.solve(ns.c)
     for state in ({"iterations": -1}, {"robust_dof": -1.0}, {"method": "magic"}, {"tolerance": 0.0}):
@@ -276,6 +273,18 @@ def test_mistakes_are_errors():
             bad = rt.NodeScope()
             bad.s << rt.Solver(rt.Condeq(rt.Constant(1.0), rt.Parm(0.0, solvable=True)), **state)
             rt.Forest(bad)
+
+
+def test_mistakes_that_are_told_before_anything_is_solved():
+    """They had been told when the Solver was asked for."""
+    ns = rt.NodeScope()
+    ns.x << rt.Parm(1.0, solvable=True)
+    ns.no_condeq << rt.Solver(ns.x)
+    ns.no_parm << rt.Solver(rt.Condeq(rt.Constant(1.0), ns.x), parms=["x", "y"])
+    with pytest.raises(rt.ForestError) as raised:
+        rt.Forest(ns)
+    assert "'no_condeq'" in str(raised.value).replace('"', "'") and "must be Condeq nodes" in str(raised.value)
+    assert "no_parm" in str(raised.value) and '"y"' in str(raised.value)
 
 
 def test_too_many_unknowns_for_the_memory_is_an_error_beforehand():
