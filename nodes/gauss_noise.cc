@@ -8,10 +8,11 @@
 // The numbers are a function of the seed, the node's name, the time (to 10 us) and the frequency (to the millihertz),
 // and over a Measurement Set of the data description, the field and the layer, for several of these may have rows of
 // one time and frequency. They do not change with the number of threads or with how the data are cut into groups of
-// time slots. Cells that are nearer than that would have the same noise, and are refused. Salmon et al. 2011, SC11
-// (Philox4x32-10). MeqTrees: GaussNoise.
+// time slots. Channels of one frequency are independent; cells that are nearer than that, but apart, would have the
+// same noise, and are refused. Salmon et al. 2011, SC11 (Philox4x32-10). MeqTrees: GaussNoise.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "runtime/core/classes/plugin_api.h"
@@ -67,11 +68,11 @@ class GaussNoise final : public Node {
  protected:
   void evaluate(Evaluation& evaluation) const override {
     const double stddev = state().real("stddev"), mean = state().real("mean");
-    const std::uint64_t key = key_of_rows(evaluation.request.tile);
-    const auto key_0 = static_cast<std::uint32_t>(key), key_1 = static_cast<std::uint32_t>(key >> 32);
     const std::vector<std::uint64_t> times = whole(evaluation.cells().axis(Axis::time).centre, 1e5, "times");
     const std::vector<std::uint64_t> frequencies =
         whole(evaluation.cells().axis(Axis::frequency).centre, 1e3, "frequencies");
+
+    const std::vector<std::uint64_t> keys = keys_of_channels(key_of_rows(evaluation.request.tile), frequencies);
 
     CellShape shape;
     shape[Axis::time] = static_cast<std::int32_t>(times.size());
@@ -81,7 +82,9 @@ class GaussNoise final : public Node {
     std::size_t i = 0;
     for (std::uint32_t element = 0; element < dims().size(); ++element)
       for (const std::uint64_t time : times)
-        for (const std::uint64_t frequency : frequencies) {
+        for (std::size_t channel = 0; channel < frequencies.size(); ++channel) {
+          const std::uint64_t frequency = frequencies[channel], key = keys[channel];
+          const auto key_0 = static_cast<std::uint32_t>(key), key_1 = static_cast<std::uint32_t>(key >> 32);
           // 48 bits each for time (89 years) and frequency (281 GHz), 32 for the element: no two cells share a counter.
           const auto high = static_cast<std::uint32_t>((time >> 32 & 0xffff) << 16 | (frequency >> 32 & 0xffff));
           const PhiloxWords counter{
@@ -107,6 +110,17 @@ class GaussNoise final : public Node {
       if (number > 0) key = mix(mix(key, what), static_cast<std::uint64_t>(number));
     }
     return key;
+  }
+
+  /// Channels of one frequency, as where windows overlap, are told apart by how many came before.
+  static std::vector<std::uint64_t> keys_of_channels(std::uint64_t key, const std::vector<std::uint64_t>& frequencies) {
+    std::map<std::uint64_t, std::uint64_t> before;
+    std::vector<std::uint64_t> keys;
+    for (const std::uint64_t frequency : frequencies) {
+      const std::uint64_t n = before[frequency]++;
+      keys.push_back(n == 0 ? key : mix(key, n));
+    }
+    return keys;
   }
 
   /// Coordinates in whole units of 1 / `per`; one 0 where the cells do not have the axis.

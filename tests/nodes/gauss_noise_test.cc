@@ -78,6 +78,16 @@ TEST(GaussNoiseNode, DependsOnTheRowsOfAMeasurementSet) {
   EXPECT_EQ(std::unique(found.begin(), found.end()) - found.begin(), 8);
 }
 
+/// As in windows whose frequencies nobody has filled in, and where windows overlap.
+TEST(GaussNoiseNode, IsIndependentInChannelsOfOneFrequency) {
+  const ResultPtr x = noise("n", {5e9}, {1e9, 1e9, 2e9, 1e9});
+  std::vector<double> found(x->value.real(), x->value.real() + 4);
+  EXPECT_EQ(found[0], noise("n", {5e9}, {1e9})->value.real()[0]);
+  EXPECT_EQ(found[2], noise("n", {5e9}, {2e9})->value.real()[0]);
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(std::unique(found.begin(), found.end()) - found.begin(), 4);
+}
+
 /// They had the same noise within a millisecond and within a hertz.
 TEST(GaussNoiseNode, IsIndependentInCellsThatAreNearEachOther) {
   const ResultPtr x = noise("n", range(5e9, 1e-4, 200), range(1e9, 0.01, 200));
