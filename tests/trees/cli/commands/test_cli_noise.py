@@ -53,6 +53,12 @@ def test_noise_is_that_of_the_row_however_rows_are_taken(command, small_ms, tmp_
     assert (found == expected).all(), "written in two runs"
 
 
+def test_a_seed_without_noise_is_refused(command, small_ms, tmp_path):
+    """It had added none, without a word."""
+    refused = command("simulate", small_ms(), "--sky", tmp_path / "a.skymodel", "--seed", "3", code=2)
+    assert "--seed goes with --noise" in refused.stderr
+
+
 def test_noise_of_stokes_i_is_as_large_as_was_asked_for(command, small_ms, tmp_path, patched):
     """Of two feeds with that noise each the mean had been written: 0.7 of it."""
     path = small_ms(correlation_type=(9,), n_time=40)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.core import ParameterSource
 
 from ..options.asked_rows import AskedRows
 from ..options.beams import antennas_of
@@ -13,6 +14,7 @@ from ..options.models import read_sky, sky_options, warn_of_sky
 from ..options.outcome import outcome_options
 from ..options.quantities import FLUX
 from ..options.sets import check_output, require_ms, warn_of_exposures
+from ..options.together import refuse_without
 from ..options.trees import scope_of_sky, tree_options
 from ..output import log
 
@@ -74,6 +76,8 @@ def command(
     from ...sky_fluxes import flux_text
     from ..runs.groups import memory_text, print_reports, run_groups
 
+    given = click.get_current_context().get_parameter_source("noise") is not ParameterSource.DEFAULT
+    refuse_without("--noise", given, "seed")
     require_ms(ms)
     beams.require(sky, phase_centre)
     check_output(ms, column, wait)
