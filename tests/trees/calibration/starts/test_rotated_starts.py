@@ -1,9 +1,11 @@
 """Rotations of directions are searched for inside of gains and delays, and with leakages."""
 
+import numpy as np
 import pytest
 from planted_pulls import PATCHES_SLOT_S
 
 import rimetree as rt
+from rimetree.calibration.searches.rotated_directions import RotatedDirections
 
 
 def patches(*polarised_jy):
@@ -41,3 +43,11 @@ def test_inside_of(calibrated, sky, terms):
     report = calibrated([*terms, "R: rotation, per patch"], SKIES[sky], 2, **data)
     assert report.converged == report.solves and not report.flagged
     assert report.noise_ratio == pytest.approx(0.1, rel=0.02)
+
+
+def test_nothing_is_searched_for_where_nothing_is_turned(solved, monkeypatch):
+    """From random angles it ends in other minima each time, which took seconds."""
+    monkeypatch.setattr(RotatedDirections, "_found", None)
+    data = {"slots": 4, "channels": 4, "noise_jy": 0.1}
+    report, *_ = solved(["B: diag, 1chan", "R: rotation, per patch"], lambda _: np.eye(2), SKIES["polarised"], **data)
+    assert report.converged == report.solves

@@ -43,13 +43,14 @@ class GainsAroundDirections:
     held: Collection[str]
 
     def run(self) -> list[RotatedStart]:
-        """Where angles of either sign lead to, that which explains more first; none where that is too much."""
+        """Where angles of either sign lead to, that which explains more first; none where that is too much, or where
+        nothing is turned."""
         names = list(dict.fromkeys(self.of_part))
         cells = self.intervals.cells(self.rotation, self.sums)
         search = RotatedDirections(self.sums, [names.index(name) for name in self.of_part], cells)
-        if not search.few:
+        turned = search.run() if search.few else None
+        if turned is None:
             return []
-        turned = search.run()
         found = [own for own in (self._outside(search, one) for one in (turned, turned.mirrored)) if own is not None]
         # Which sign angles have may be told by what terms outside can do.
         return [self._start(names, search, *one) for one in sorted(found, key=lambda one: -one[1].explained.sum())]

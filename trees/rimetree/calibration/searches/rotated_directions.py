@@ -20,7 +20,9 @@ from .rotations_inside_gains import matrices_of, rotations_by
 
 _STARTS = 8  # at random
 _ROUNDS, _SWEEPS = 200, 3  # of both; over gains in each
-_SAME, _AGAIN = 1e-8, 1e-6  # of what is explained: the last round; the same minimum
+_SAME, _AGAIN = 1e-5, 1e-3  # of what is left: the last round; the same minimum
+_ROUNDING = 1e-12  # of the data
+_ROUNDS_OF_GAINS, _SURE = 30, 2.0  # standard deviations of noise
 _MOST = 1 << 18  # visibilities of bins
 _MOST_UNKNOWNS = 400
 _QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -65,19 +67,27 @@ class RotatedDirections:
         """Whether it does not take too long."""
         return self._product[..., 0].size <= _MOST and np.prod(self._shape) <= _MOST_UNKNOWNS
 
-    def run(self) -> Turned:
-        """The lowest minimum."""
+    def run(self) -> Turned | None:
+        """The lowest minimum; None where gains explain the data without any rotation."""
+        plain = self._of_gains(np.zeros(self._shape))
+        for _ in range(_ROUNDS_OF_GAINS):
+            plain = replace(plain, gains=self._better_gains(plain.angle, plain.gains))
+        if self._is_good(replace(plain, explained=self._explained(plain.angle, plain.gains))):
+            return None
         rng = np.random.default_rng(0)
-        best = self._found(np.zeros(self._shape))
-        best = max(best, self._found_from(best.mirrored), key=lambda one: one.explained)
-        for _ in range(_STARTS):
-            other = self._found(rng.uniform(-np.pi / 2, np.pi / 2, self._shape))
-            other = max(other, self._found_from(other.mirrored), key=lambda one: one.explained)
-            again = abs(other.explained - best.explained) < _AGAIN * best.explained
-            best = max(best, other, key=lambda one: one.explained)
+        best = self._of_better_sign(self._found(np.zeros(self._shape)))
+        for _ in range(0 if self._is_good(best) else _STARTS):
+            other = self._of_better_sign(self._found(rng.uniform(-np.pi / 2, np.pi / 2, self._shape)))
+            same = _AGAIN * self._left(best.explained)
+            again = abs(other.explained - best.explained) < same
+            best = other if other.explained > best.explained + same else best
             if again:
                 break
         return best
+
+    def _of_better_sign(self, one: Turned) -> Turned:
+        other = self._found_from(one.mirrored)
+        return other if other.explained > one.explained + _AGAIN * self._left(one.explained) else one
 
     def seen(self, angle: NDArray[np.float64]) -> Coherence:
         """Sums with the model as antennas see it that are turned by these angles."""
@@ -93,13 +103,26 @@ class RotatedDirections:
         p, q = self._sums.baselines.T
         return rotation[p] @ self._brightness @ np.swapaxes(rotation[q], -1, -2)
 
+    def _is_good(self, one: Turned) -> bool:
+        """Whether no more than noise is left, where bins tell how large that is."""
+        floor, freedom = self._sums.floor
+        own = 2 * int(self._sums.count.sum()) - one.angle.size - 2 * one.gains.size
+        if not (floor > 0 and own > 0):
+            return False
+        sigma = np.sqrt(2 / own + 2 / freedom)
+        return self._left(one.explained) < own * floor * (1 + _SURE * sigma)
+
     def _found(self, angle: NDArray[np.float64]) -> Turned:
         """The minimum that is reached from some angles."""
+        return self._found_from(self._of_gains(angle))
+
+    def _of_gains(self, angle: NDArray[np.float64]) -> Turned:
+        """With gains of the phases of the largest eigenvector."""
         sums = self.seen(angle)
         phase = np.linalg.eigh(self._of_feeds(sums.product[..., 0]))[1][..., -1]
         size = np.sqrt(max(sums.power_over_model, 0.0))
         gains = size * np.divide(phase, np.abs(phase), out=np.ones_like(phase), where=phase != 0)
-        return self._found_from(Turned(angle, self._by_antenna(gains), -np.inf))
+        return Turned(angle, self._by_antenna(gains), -np.inf)
 
     def _found_from(self, begin: Turned) -> Turned:
         angle, gains, before, damping = begin.angle, begin.gains, -np.inf, 1e-3
@@ -116,10 +139,15 @@ class RotatedDirections:
                     break
                 damping *= 10
             now = self._explained(angle, gains)
-            if not now - before > _SAME * abs(now):
+            if not now - before > _SAME * self._left(now):
                 break
             before = now
         return Turned(angle, gains, now)
+
+    def _left(self, explained: float) -> float:
+        """Chi-square, or the rounding of it."""
+        power = float(self._sums.data.sum())
+        return max(power - explained, _ROUNDING * power)
 
     def _explained(self, angle: NDArray[np.float64], gains: NDArray[np.complex128]) -> float:
         sums, seen = self.seen(angle), on_hands(gains, self._sums)
