@@ -40,10 +40,11 @@ struct Costs {
   static constexpr double kWrite = 4;                                     ///< per row and channel
   // The uv grid.
   static constexpr double kPlaceOnGrid = 200;          ///< per source
-  static constexpr double kWeigh = 100, kCells = 2.0;  ///< per source and grid; and vector of the kernel's cells
+  static constexpr double kSeries = 30;                ///< per source and series
+  static constexpr double kWeigh = 70, kCells = 2.0;   ///< per source and grid; and vector of the kernel's cells
   static constexpr double kLine = 0.4, kColumn = 1.5;  ///< per cell of a transform, and binary digit of the cells
-  static constexpr double kPlaceSample = 170,
-                          kInterpolate = 0.3;  ///< per sample; and such vector
+  static constexpr double kPlaceSample = 110, kKernels = 60,
+                          kInterpolate = 0.3;  ///< per sample; and kernel; and such vector
   static constexpr double kShare = 4;          ///< per channel, point and node of their rules, once for all rows
   static constexpr double kMeans = 0.1;        ///< per channel, point and plane of the means over cells
   // Going back row by row, times the direct sum: of one plane, of several, with Jones terms, with such that vary along
@@ -124,18 +125,21 @@ double delay_seconds(const DelayPlan& plan) {
 
 double uv_grid_seconds(const Summed& of, const UvGridPlan& plan) {
   const GridAxis &x = plan.axis[0], &y = plan.axis[1];
-  const double n_grid = double(plan.n_grid()), n_source = double(plan.sky.n_source);
-  const double vectors = double(plan.kernel->width) * plan.kernel->stride / 8 * vector_factor();
+  const double n_source = double(plan.sky.n_source), n_sample = plan.means.n_sample;
   const auto line = [](const GridAxis& axis) { return double(axis.n_cell) * std::log2(double(axis.n_cell)); };
-  double each = n_source * (Costs::kWeigh + Costs::kCells * vectors);
-  each += Costs::kLine * double(y.n_used) * line(x) + Costs::kColumn * double(x.n_mode) * line(y);
-  const double samples = plan.means.n_sample * (Costs::kPlaceSample + n_grid * Costs::kInterpolate * vectors);
-  const double series = double(plan.sky.planes.size() * plan.sky.n_term);
-  const double means = plan.means.n_product * series * Costs::kMeans * vector_factor();
+  const double transform = Costs::kLine * double(y.n_used) * line(x) + Costs::kColumn * double(x.n_mode) * line(y);
+  double grids = 0, samples = n_sample * (Costs::kPlaceSample + Costs::kKernels * double(plan.kernels.size()));
+  for (const GridSeries& series : plan.series) {
+    const GriddingKernel& kernel = plan.kernel_of(series);
+    const double vectors = double(kernel.width) * kernel.stride / 8 * vector_factor();
+    grids += n_source * Costs::kSeries;
+    grids += series.n_w * (n_source * (Costs::kWeigh + Costs::kCells * vectors) + transform);
+    samples += n_sample * series.n_w * Costs::kInterpolate * vectors;
+  }
+  const double means = plan.means.n_product * double(plan.series.size()) * Costs::kMeans * vector_factor();
   const double others =
       plan.others.n_source > 0 ? direct_seconds({plan.others, of.channels, of.rows, of.jones}, false) : 0;
-  return 1e-9 *
-             (n_source * Costs::kPlaceOnGrid + n_grid * each + samples + means + plan.means.n_share * Costs::kShare) +
+  return 1e-9 * (n_source * Costs::kPlaceOnGrid + grids + samples + means + plan.means.n_share * Costs::kShare) +
          others;
 }
 

@@ -23,11 +23,12 @@ using namespace fourier::HWY_NAMESPACE;
 
 /// One visibility: a channel of a row, or a node of the rules that smear it.
 struct Sample {
-  std::size_t first = 0;  ///< of the modes that the kernel covers, from the beginning of a grid
+  std::size_t first = 0;  ///< of the modes that the widest kernel covers, from the beginning of a grid
+  double place[2];        ///< in that mode, see GriddingKernel
   double w = 0;           ///< in [-1, 1] between the points in W
   Complex<double> phasor;
   bool mirrored = false;
-  alignas(64) double along_u[2 * kMaxKernelWidth], along_v[2 * kMaxKernelWidth];
+  alignas(64) double along_u[2 * kMaxKernelWidth], along_v[2 * kMaxKernelWidth];  ///< of one kernel
 };
 
 /// What all samples of a row are made of, in metres.
@@ -65,11 +66,11 @@ inline void place_sample(const UvGridPlan& plan, const RowPoint& point, long dou
   sample.first = 0;
   for (int i = 0; i < 2; ++i) {
     const GridAxis& axis = plan.axis[i];
-    const long double start = (at[i] - plan.samples.middle(i)) * axis.modes_per_wavelength - 0.5L * plan.kernel->width;
+    const long double start = (at[i] - plan.samples.middle(i)) * axis.modes_per_wavelength - 0.5L * plan.widest().width;
     const long double first = std::ceil(start);
     sample.first =
         sample.first * axis.n_mode + static_cast<std::size_t>(static_cast<std::ptrdiff_t>(first) - axis.first_mode);
-    kernel_values(*plan.kernel, static_cast<double>(2 * (first - start) - 1), i == 0 ? sample.along_u : sample.along_v);
+    sample.place[i] = static_cast<double>(2 * (first - start) - 1);
   }
   const double half = plan.samples.half(2);
   sample.w = half > 0 ? static_cast<double>(at[2] - plan.samples.middle(2)) / half : 0;
@@ -77,12 +78,12 @@ inline void place_sample(const UvGridPlan& plan, const RowPoint& point, long dou
 
 /// The value of a grid there, by a kernel whose values are kStride numbers.
 template <std::size_t kStride>
-HWY_INLINE Complex<double> interpolate(const UvGridPlan& plan, const Sample& sample,
-                                       const Complex<double>* HWY_RESTRICT grid) {
+HWY_INLINE Complex<double> interpolate(const Sample& sample, std::size_t width, const Complex<double>* grid,
+                                       std::size_t n_mode) {
   const GridTag d;
   constexpr std::size_t kVectors = kStride / hn::MaxLanes(d);
-  const std::size_t row = 2 * plan.axis[1].n_mode, width = static_cast<std::size_t>(plan.kernel->width);
-  const auto* from = reinterpret_cast<const double*>(grid + sample.first);
+  const std::size_t row = 2 * n_mode;
+  const auto* HWY_RESTRICT from = reinterpret_cast<const double*>(grid + sample.first);
   GridVec along[kVectors];
   for (GridVec& sum : along) sum = hn::Zero(d);
   for (std::size_t i = 0; i < width; ++i, from += row) {
@@ -108,70 +109,90 @@ inline void chebyshev_values(std::size_t channel, std::size_t n_channel, std::si
   for (std::size_t j = 0; j < n; ++j) values[j] = j == 0 ? 1 : j == 1 ? x : 2 * x * values[j - 1] - values[j - 2];
 }
 
-/// The values of samples of a row, [plane][term][sample]. Some samples are interpolated together, a grid after the
-/// other: what they read of one stays in the nearest cache.
+/// The values of samples of a row, of the series that grids at hand belong to. Some samples are interpolated together,
+/// a grid after the other: what they read of one stays in the nearest cache.
 class SampleValues {
  public:
-  explicit SampleValues(const SampledRow& row) : row_(row), point_(point_of(row)) {}
+  explicit SampleValues(const SampledRow& row)
+      : row_(row),
+        point_(point_of(row)),
+        first_(row.plan.grids[row.grids.first].series),
+        end_(row.plan.grids[row.grids.first + row.grids.count - 1].series + 1) {}
 
   void begin(std::size_t n_sample) {
     n_sample_ = n_sample;
     count_ = done_ = 0;
-    row_.values.assign(row_.plan.sky.planes.size() * row_.plan.sky.n_term * n_sample, {});
+    row_.values.assign((end_ - first_) * n_sample, {});
   }
   /// The next one, at p (U, V, W) + q (dU, dV, dW).
   void add(long double p, long double q) {
     place_sample(row_.plan, point_, p, q, samples_[count_]);
-    row_.w_points.shares(samples_[count_].w, shares_[count_]);
     if (++count_ == kTogether) flush();
   }
   void flush() {
-    switch (row_.plan.kernel->stride) {
-      case 8:
-        interpolate_all<8>();
-        break;
-      case 16:
-        interpolate_all<16>();
-        break;
-      case 24:
-        interpolate_all<24>();
-        break;
-      default:
-        interpolate_all<2 * kMaxKernelWidth>();
+    const UvGridPlan& plan = row_.plan;
+    const GriddingKernel* kernel = nullptr;
+    int n_w = 0;
+    for (std::size_t g = 0; g < row_.grids.count; ++g) {
+      const GridNumber number = plan.grids[row_.grids.first + g];
+      const GridSeries& series = plan.series[number.series];
+      if (kernel != &plan.kernel_of(series)) kernel = &plan.kernel_of(series), read_with(*kernel);
+      if (n_w != series.n_w) {
+        n_w = series.n_w;
+        for (std::size_t i = 0; i < count_; ++i)
+          row_.w_points[static_cast<std::size_t>(n_w)].shares(samples_[i].w, shares_[i]);
+      }
+      add_grid(*kernel, number, row_.grids.values + g * plan.grid_size());
     }
     done_ += count_;
     count_ = 0;
   }
-  const Complex<double>* of(std::size_t plane, std::size_t term) const {
-    return row_.values.data() + (plane * row_.plan.sky.n_term + term) * n_sample_;
-  }
+  std::size_t first_series() const { return first_; }
+  std::size_t end_series() const { return end_; }
+  const Complex<double>* of(std::size_t series) const { return row_.values.data() + (series - first_) * n_sample_; }
 
  private:
   static constexpr std::size_t kTogether = 16;
 
+  void read_with(const GriddingKernel& kernel) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      kernel_values(kernel, samples_[i].place[0], samples_[i].along_u);
+      kernel_values(kernel, samples_[i].place[1], samples_[i].along_v);
+    }
+  }
+  void add_grid(const GriddingKernel& kernel, GridNumber number, const Complex<double>* grid) {
+    switch (kernel.stride) {
+      case 8:
+        return add_grid<8>(kernel, number, grid);
+      case 16:
+        return add_grid<16>(kernel, number, grid);
+      case 24:
+        return add_grid<24>(kernel, number, grid);
+      default:
+        return add_grid<2 * kMaxKernelWidth>(kernel, number, grid);
+    }
+  }
   template <std::size_t kStride>
-  void interpolate_all() {
-    const UvGridPlan& plan = row_.plan;
-    for (std::size_t g = 0; g < row_.grids.count; ++g) {
-      const GridNumber number = grid_number(plan, row_.grids.first + g);
-      const Complex<double>* grid = row_.grids.values + g * plan.grid_size();
-      Complex<double>* to = row_.values.data() + (number.plane * plan.sky.n_term + number.term) * n_sample_ + done_;
-      for (std::size_t i = 0; i < count_; ++i) {
-        const Complex<double> value = shares_[i][number.w] * interpolate<kStride>(plan, samples_[i], grid);
-        to[i] += samples_[i].phasor * (samples_[i].mirrored ? conj(value) : value);
-      }
+  void add_grid(const GriddingKernel& kernel, GridNumber number, const Complex<double>* grid) {
+    const std::size_t n_mode = row_.plan.axis[1].n_mode, width = static_cast<std::size_t>(kernel.width);
+    grid += static_cast<std::size_t>(cells_skipped(row_.plan, kernel)) * (n_mode + 1);
+    Complex<double>* to = row_.values.data() + (number.series - first_) * n_sample_ + done_;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Complex<double> value = shares_[i][number.w] * interpolate<kStride>(samples_[i], width, grid, n_mode);
+      to[i] += samples_[i].phasor * (samples_[i].mirrored ? conj(value) : value);
     }
   }
 
   const SampledRow& row_;
   RowPoint point_;
+  std::size_t first_, end_;  // series
   std::size_t n_sample_ = 0, done_ = 0, count_ = 0;
   Sample samples_[kTogether];
   double shares_[kTogether][kMostPoints];
 };
 
-inline Complex<double>* plane_of(const SampledRow& row, std::size_t plane) {
-  return row.to + row.plan.sky.slot_of(plane) * row.of.n_channel();
+inline Complex<double>* plane_of(const SampledRow& row, const GridSeries& series) {
+  return row.to + row.plan.sky.slot_of(series.plane) * row.of.n_channel();
 }
 
 constexpr long double kPerMetre = 1 / static_cast<long double>(kSpeedOfLight_m_s);
@@ -196,14 +217,14 @@ inline void add_by_rules(const SampledRow& row, SampleValues& values) {
     values.flush();
     for (std::size_t f = first; f < first + count; ++f) {
       chebyshev_values(f, n_channel, n_term, terms);
-      for (std::size_t p = 0; p < row.plan.sky.planes.size(); ++p)
-        for (std::size_t j = 0; j < n_term; ++j) {
-          const Complex<double>* value = values.of(p, j) + (f - first) * each;
-          Complex<double> sum;
-          for (int t = 0; t < how.n_time; ++t)
-            for (int k = 0; k < how.n_frequency; ++k) sum += of_time.weight[t] * of_width.weight[k] * *value++;
-          plane_of(row, p)[f] += terms[j] * sum;
-        }
+      for (std::size_t i = values.first_series(); i < values.end_series(); ++i) {
+        const GridSeries& series = row.plan.series[i];
+        const Complex<double>* value = values.of(i) + (f - first) * each;
+        Complex<double> sum;
+        for (int t = 0; t < how.n_time; ++t)
+          for (int k = 0; k < how.n_frequency; ++k) sum += of_time.weight[t] * of_width.weight[k] * *value++;
+        plane_of(row, series)[f] += terms[series.term] * sum;
+      }
     }
   }
 }
@@ -250,15 +271,16 @@ inline void add_by_points(const SampledRow& row, SampleValues& values) {
         values.add((middle + half * p) * kPerMetre, 0.5L * q * means.highest_hz * kPerMetre);
     values.flush();
     for (std::size_t k = segment.begin; k < segment.end; k += hn::Lanes(d))
-      for (std::size_t p = 0; p < row.plan.sky.planes.size(); ++p)
-        for (std::size_t j = 0; j < n_term; ++j) {
-          mean_of_points(means, band, exposure, k, values.of(p, j), re, im);
-          for (std::size_t i = 0; i < std::min(hn::Lanes(d), segment.end - k); ++i) {
-            const std::size_t f = means.order[k + i];
-            chebyshev_values(f, n_channel, n_term, terms);
-            plane_of(row, p)[f] += Complex<double>(terms[j] * re[i], terms[j] * im[i]);
-          }
+      for (std::size_t s = values.first_series(); s < values.end_series(); ++s) {
+        const GridSeries& series = row.plan.series[s];
+        mean_of_points(means, band, exposure, k, values.of(s), re, im);
+        for (std::size_t i = 0; i < std::min(hn::Lanes(d), segment.end - k); ++i) {
+          const std::size_t f = means.order[k + i];
+          chebyshev_values(f, n_channel, n_term, terms);
+          const double term = terms[series.term];
+          plane_of(row, series)[f] += Complex<double>(term * re[i], term * im[i]);
         }
+      }
   }
 }
 

@@ -16,14 +16,16 @@ constexpr std::size_t kColumns = 8;  ///< that are read and transformed together
 struct Place {
   std::int32_t cell;
   double place;
-  double correction;  ///< 1 / transform of the kernel that interpolates
 };
-Place place_on(const GridAxis& axis, const GriddingKernel& kernel, long double from_middle) {
-  const long double at = from_middle * axis.cells_per_unit, start = at - 0.5L * kernel.width;
+Place place_on(const GridAxis& axis, const GriddingKernel& widest, long double from_middle) {
+  const long double start = from_middle * axis.cells_per_unit - 0.5L * widest.width;
   const long double first = std::ceil(start);
   return {static_cast<std::int32_t>(static_cast<std::ptrdiff_t>(first) - axis.first_cell),
-          static_cast<double>(2 * (first - start) - 1),
-          kernel.inverse_transform(static_cast<double>(at) / double(axis.n_cell))};
+          static_cast<double>(2 * (first - start) - 1)};
+}
+/// Cells from the middle to such a place.
+double cells_to(const GridAxis& axis, const GriddingKernel& widest, Place at) {
+  return double(at.cell + axis.first_cell) + 0.5 * (widest.width - 1 - at.place);
 }
 
 /// Cell or mode i of n, as transforms store it.
@@ -48,14 +50,12 @@ PlacedSources place_sources(const UvGridPlan& plan, ThreadPool& threads) {
       from_middle[i] = p.at[i] - plan.sources.middle(i);
       turns += from_middle[i] * plan.samples.middle(i);
     }
-    double correction = 1;
     for (int i = 0; i < 2; ++i) {
-      const Place on = place_on(plan.axis[i], *plan.kernel, from_middle[i]);
+      const Place on = place_on(plan.axis[i], plan.widest(), from_middle[i]);
       given.cell[i][s] = on.cell, given.place[i][s] = on.place;
-      correction *= on.correction;
     }
     const double angle = 2 * kPi * static_cast<double>(turns - std::rint(turns));
-    given.amplitude[s] = {correction * std::cos(angle), correction * std::sin(angle)};
+    given.amplitude[s] = {std::cos(angle), std::sin(angle)};
     given.z[s] = static_cast<double>(from_middle[2]);
   };
   threads.parallel_for(n_source, 4096, [&](std::size_t begin, std::size_t end, int) {
@@ -75,7 +75,7 @@ PlacedSources place_sources(const UvGridPlan& plan, ThreadPool& threads) {
     const auto at = [&](std::ptrdiff_t first) {
       return static_cast<std::size_t>(std::lower_bound(rows.begin(), rows.end(), first) - rows.begin());
     };
-    to.begin.push_back(at(static_cast<std::ptrdiff_t>(row) - plan.kernel->width + 1));
+    to.begin.push_back(at(static_cast<std::ptrdiff_t>(row) - plan.widest().width + 1));
     to.end.push_back(at(static_cast<std::ptrdiff_t>(row + kStripRows)));
   }
   return to;
@@ -83,65 +83,102 @@ PlacedSources place_sources(const UvGridPlan& plan, ThreadPool& threads) {
 
 struct GridMaker::Lines {
   ScratchMemory memory;
-  Complex<double>*cells = nullptr, *in = nullptr, *out = nullptr;
+  Complex<double>*cells = nullptr, *modes = nullptr, *in = nullptr, *out = nullptr;
 };
 
 GridMaker::GridMaker(const UvGridPlan& plan, const PlacedSources& sources, ThreadPool& threads,
                      Cancellation& cancellation)
-    : plan_(plan), sources_(sources), threads_(threads), cancellation_(cancellation) {
+    : plan_(plan),
+      sources_(sources),
+      threads_(threads),
+      cancellation_(cancellation),
+      stride_((plan.axis[0].n_used + kCellPad + 3) / 4 * 4),
+      n_block_((plan.axis[0].n_mode + kColumns - 1) / kColumns),
+      series_(plan.series.size()),
+      weight_(sources.order.size()) {
   const GridAxis& x = plan.axis[0];
   const GridAxis& y = plan.axis[1];
-  stride_ = (x.n_used + kCellPad + 3) / 4 * 4;
-  rows_.resize(y.n_used * x.n_mode);
+  rows_.resize(n_block_ * y.n_used * kColumns);
   lines_.resize(static_cast<std::size_t>(threads.size()));
   const std::size_t longest = std::max(x.n_cell, kColumns * y.n_cell);
   for (Lines& lines : lines_) {
     lines.memory.allocate([&](ScratchMemory& cut) {
       cut(lines.cells, kStripRows * stride_);
+      cut(lines.modes, kStripRows * n_block_ * kColumns);
       cut(lines.in, longest);
       cut(lines.out, std::max(x.n_cell, y.n_cell));
     });
+    std::fill_n(lines.modes, kStripRows * n_block_ * kColumns, Complex<double>());
   }
 }
 
-/// Sources to a strip of cells, and its rows to modes of U.
+/// What sources are on the grids of a series.
+void GridMaker::weigh(const GridSeries& series) {
+  const SeriesSky& sky = plan_.sky;
+  const GriddingKernel &kernel = plan_.kernel_of(series), &widest = plan_.widest();
+  const std::size_t n_series = sky.planes.size() * sky.n_term, own = series.plane * sky.n_term + series.term;
+  threads_.parallel_for(weight_.size(), 4096, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t s = begin; s < end; ++s) {
+      Complex<double> weight = sources_.amplitude[s] * sky.weight[sources_.order[s] * n_series + own];
+      for (int i = 0; i < 2; ++i) {
+        const GridAxis& axis = plan_.axis[i];
+        const double cells = cells_to(axis, widest, {sources_.cell[i][s], sources_.place[i][s]});
+        weight = kernel.inverse_transform(cells / double(axis.n_cell)) * weight;
+      }
+      weight_[s] = weight;
+    }
+  });
+}
+
+/// Sources to a strip of cells, and its rows to modes of U. What a block of columns takes of the strip lies together.
 void GridMaker::transform_rows(std::size_t strip, GridNumber number, Lines& lines) {
   const GridAxis& x = plan_.axis[0];
-  spread_strip({plan_, sources_, number, strip, stride_, lines.cells});
+  const GridSeries& series = plan_.series[number.series];
+  const GridKernel& kernel = plan_.kernels[series.kernel];
+  spread_strip({*kernel.kernel, cells_skipped(plan_, *kernel.kernel), sources_, weight_.data(),
+                plan_.samples.half(2) * chebyshev_point(number.w, series.n_w), strip, stride_, lines.cells});
   std::fill_n(lines.in, x.n_cell, Complex<double>());
-  const std::size_t first = strip * kStripRows, count = std::min(kStripRows, plan_.axis[1].n_used - first);
+  const std::size_t n_used = plan_.axis[1].n_used, first = strip * kStripRows,
+                    count = std::min(kStripRows, n_used - first), stride = n_block_ * kColumns;
   for (std::size_t row = 0; row < count; ++row) {
     const Complex<double>* cells = lines.cells + row * stride_;
     for (std::size_t i = 0; i < x.n_used; ++i)
       lines.in[wrapped(x.first_cell + static_cast<std::ptrdiff_t>(i), x.n_cell)] = cells[i];
     x.transform->run(lines.in, lines.out);
-    Complex<double>* to = rows_.data() + (first + row) * x.n_mode;
+    Complex<double>* to = lines.modes + row * stride;
     for (std::size_t k = 0; k + kCellPad < x.n_mode; ++k)
-      to[k] = x.correction[k] * lines.out[wrapped(x.first_mode + static_cast<std::ptrdiff_t>(k), x.n_cell)];
+      to[k] = kernel.correction[0][k] * lines.out[wrapped(x.first_mode + static_cast<std::ptrdiff_t>(k), x.n_cell)];
   }
+  for (std::size_t block = 0; block < n_block_; ++block)
+    for (std::size_t row = 0; row < count; ++row)
+      std::copy_n(lines.modes + row * stride + block * kColumns, kColumns,
+                  rows_.data() + (block * n_used + first + row) * kColumns);
 }
 
-/// Columns to modes of V, some at a time, as the memory's lines hold several.
-void GridMaker::transform_columns(std::size_t first, Lines& lines, Complex<double>* grid) const {
-  const GridAxis& x = plan_.axis[0];
+/// A block of columns to modes of V.
+void GridMaker::transform_columns(std::size_t block, const GridKernel& kernel, Lines& lines,
+                                  Complex<double>* grid) const {
   const GridAxis& y = plan_.axis[1];
-  const std::size_t count = std::min(kColumns, x.n_mode - first);
+  const std::size_t first = block * kColumns, count = std::min(kColumns, plan_.axis[0].n_mode - first);
   std::fill_n(lines.in, count * y.n_cell, Complex<double>());
-  for (std::size_t row = 0; row < y.n_used; ++row) {
+  const Complex<double>* from = rows_.data() + first * y.n_used;
+  for (std::size_t row = 0; row < y.n_used; ++row, from += kColumns) {
     const std::size_t to = wrapped(y.first_cell + static_cast<std::ptrdiff_t>(row), y.n_cell);
-    for (std::size_t c = 0; c < count; ++c) lines.in[c * y.n_cell + to] = rows_[row * x.n_mode + first + c];
+    for (std::size_t c = 0; c < count; ++c) lines.in[c * y.n_cell + to] = from[c];
   }
   for (std::size_t c = 0; c < count; ++c) {
     y.transform->run(lines.in + c * y.n_cell, lines.out);
     Complex<double>* to = grid + (first + c) * y.n_mode;
     for (std::size_t k = 0; k + kCellPad < y.n_mode; ++k)
-      to[k] = y.correction[k] * lines.out[wrapped(y.first_mode + static_cast<std::ptrdiff_t>(k), y.n_cell)];
+      to[k] = kernel.correction[1][k] * lines.out[wrapped(y.first_mode + static_cast<std::ptrdiff_t>(k), y.n_cell)];
     std::fill_n(to + y.n_mode - kCellPad, kCellPad, Complex<double>());
   }
 }
 
-void GridMaker::make(std::size_t g, Complex<double>* grid) {
-  const GridNumber number = grid_number(plan_, g);
+void GridMaker::make(GridNumber number, Complex<double>* grid) {
+  const GridSeries& series = plan_.series[number.series];
+  if (series_ != number.series) weigh(series);
+  series_ = number.series;
   threads_.parallel_for(
       sources_.begin.size(), 1,
       [&](std::size_t begin, std::size_t end, int worker) {
@@ -150,10 +187,10 @@ void GridMaker::make(std::size_t g, Complex<double>* grid) {
       },
       &cancellation_);
   threads_.parallel_for(
-      plan_.axis[0].n_mode, kColumns,
+      n_block_, 1,
       [&](std::size_t begin, std::size_t end, int worker) {
-        for (std::size_t first = begin; first < end; first += kColumns)
-          transform_columns(first, lines_[static_cast<std::size_t>(worker)], grid);
+        for (std::size_t block = begin; block < end; ++block)
+          transform_columns(block, plan_.kernels[series.kernel], lines_[static_cast<std::size_t>(worker)], grid);
       },
       &cancellation_);
 }

@@ -14,22 +14,23 @@ namespace rimetree::psv::uv_grid {
 
 constexpr double kLeastPhase = 0.01;  ///< that is told from none, radians
 
-double points_error(int n, double phase_rad) {
-  double error = 0;
+std::vector<double> points_errors(double phase_rad) {
+  if (!(phase_rad < kMostPoints)) return {};  // there are no fewer points than radians
   // From j = 2 phase on each term is less than half the one before.
-  const int last = n + static_cast<int>(2 * phase_rad) + 60;
-  for (int j = n; j <= last; ++j) error += 4 * std::abs(std::cyl_bessel_j(double(j), phase_rad));
-  return error;
+  std::vector<double> errors(static_cast<std::size_t>(2 * phase_rad) + 64);
+  double error = 0;
+  for (std::size_t j = errors.size(); j-- > 0;) {
+    error += 4 * std::abs(std::cyl_bessel_j(double(j), phase_rad));
+    errors[j] = error;
+  }
+  return errors;
 }
 
-int points_for(double phase_rad, double error) {
-  if (!(phase_rad < kMostPoints)) return 0;  // there are no fewer points than radians
-  int too_few = 0, enough = kMostPoints + 1;
-  while (enough - too_few > 1) {
-    const int n = (too_few + enough) / 2;
-    (points_error(n, phase_rad) <= error ? enough : too_few) = n;
-  }
-  return enough <= kMostPoints ? enough : 0;
+int fewest_points(const std::vector<double>& errors, double error) {
+  // They fall from each to the next.
+  const auto first = std::partition_point(errors.begin(), errors.end(), [error](double e) { return !(e <= error); });
+  const auto n = std::max<std::ptrdiff_t>(1, first - errors.begin());
+  return first != errors.end() && n <= kMostPoints ? static_cast<int>(n) : 0;
 }
 
 int step_of(double phase_rad) {
@@ -43,7 +44,7 @@ int points_of_step(int step, double error) {
   static std::map<std::pair<int, double>, int> known;
   const std::lock_guard lock(mutex);
   const auto [at, is_new] = known.try_emplace({step, error});
-  if (is_new) at->second = points_for(phase_of_step(step), error);
+  if (is_new) at->second = fewest_points(points_errors(phase_of_step(step)), error);
   return at->second;
 }
 

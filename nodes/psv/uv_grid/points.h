@@ -1,16 +1,19 @@
 // Polynomials through Chebyshev points, and how many points phases that turn so far need.
 #pragma once
 
+#include <vector>
+
 namespace rimetree::psv::uv_grid {
 
 inline constexpr int kMostPoints = 256;
 
-/// The error of interpolating exp(i phase x), |x| <= 1, at n Chebyshev points is at most this: the coefficients of its
-/// series are 2 J_j(phase) (Abramowitz & Stegun 1964, 9.1.44 and 9.1.45), and those left out come in twice (Trefethen
-/// 2013, Approximation Theory and Approximation Practice, theorem 4.2).
-double points_error(int n, double phase_rad);
+/// The errors of interpolating exp(i phase x), |x| <= 1, at n Chebyshev points are at most these, [n]; with more points
+/// they are lost in rounding. The coefficients of its series are 2 J_j(phase) (Abramowitz & Stegun 1964, 9.1.44 and
+/// 9.1.45), and those left out come in twice (Trefethen 2013, Approximation Theory and Approximation Practice, theorem
+/// 4.2). Empty: more than kMostPoints would be needed.
+std::vector<double> points_errors(double phase_rad);
 /// The fewest points with such an error; 0: too many.
-int points_for(double phase_rad, double error);
+int fewest_points(const std::vector<double>& errors, double error);
 /// The same for phases in steps of half an octave, of which it is kept.
 int step_of(double phase_rad);
 double phase_of_step(int step);

@@ -5,7 +5,7 @@
 
 namespace rimetree::psv::uv_grid {
 
-/// Grids that are there together: grids [first, first + count) of the plan.
+/// Grids that are there together: [first, first + count) of the plan's.
 struct GridSet {
   std::size_t first = 0, count = 0;
   const Complex<double>* values = nullptr;  ///< [grid][mode of U][mode of V]
@@ -14,7 +14,7 @@ struct GridSet {
 /// A row, to which some grids are added.
 struct SampledRow {
   const UvGridPlan& plan;
-  const Points& w_points;
+  const std::vector<Points>& w_points;  ///< [number of points]
   const Summed& of;
   GridSet grids;
   std::vector<Complex<double>>& values;  ///< scratch of a thread

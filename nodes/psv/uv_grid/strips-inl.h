@@ -21,13 +21,10 @@ using namespace vectors::HWY_NAMESPACE;
 
 /// What sources at hand weigh on a grid, [source][re, im].
 inline HWY_NOINLINE void weigh(const Strip& strip, std::size_t first, std::size_t count, double* HWY_RESTRICT to) {
-  const UvGridPlan& plan = strip.plan;
   const PlacedSources& sources = strip.sources;
-  const double w = plan.n_w > 1 ? w_of(plan, strip.grid.w) : 0;
-  const std::size_t n_plane = plan.sky.planes.size(), n_term = plan.sky.n_term;
   const GridTag d;
   alignas(64) double turns[kSourcePad + 8] = {}, re[kSourcePad + 8], im[kSourcePad + 8];
-  for (std::size_t s = 0; s < count; ++s) turns[s] = w * sources.z[first + s];
+  for (std::size_t s = 0; s < count; ++s) turns[s] = strip.w * sources.z[first + s];
   for (std::size_t s = 0; s < count; s += hn::Lanes(d)) {
     GridVec x, y, t = hn::Load(d, turns + s);
     phasor_of_turns(hn::Sub(t, hn::Round(t)), x, y);
@@ -35,16 +32,14 @@ inline HWY_NOINLINE void weigh(const Strip& strip, std::size_t first, std::size_
     hn::Store(y, d, im + s);
   }
   for (std::size_t s = 0; s < count; ++s) {
-    const std::size_t source = sources.order[first + s];
-    const Complex<double> weight = plan.sky.weight[(source * n_plane + strip.grid.plane) * n_term + strip.grid.term];
-    const Complex<double> a = sources.amplitude[first + s] * Complex<double>(re[s], im[s]) * weight;
+    const Complex<double> a = Complex<double>(re[s], im[s]) * strip.weight[first + s];
     to[2 * s] = a.re, to[2 * s + 1] = a.im;
   }
 }
 
 inline void spread_sources(const Strip& strip) {
   const GridTag d;
-  const GriddingKernel& kernel = *strip.plan.kernel;
+  const GriddingKernel& kernel = strip.kernel;
   const PlacedSources& sources = strip.sources;
   std::fill_n(strip.cells, kStripRows * strip.stride, Complex<double>());
   const auto first_row = static_cast<std::ptrdiff_t>(strip.number * kStripRows);
@@ -53,18 +48,19 @@ inline void spread_sources(const Strip& strip) {
     const std::size_t count = std::min(kSourcePad, sources.end[strip.number] - first);
     weigh(strip, first, count, weight);
     for (std::size_t s = 0; s < count; ++s) {
+      const std::ptrdiff_t row = sources.cell[1][first + s] + strip.skipped - first_row;
+      const std::ptrdiff_t begin = std::max<std::ptrdiff_t>(0, -row),
+                           end = std::min<std::ptrdiff_t>(kernel.width, static_cast<std::ptrdiff_t>(kStripRows) - row);
+      if (begin >= end) continue;  // a wider kernel would reach this strip
       kernel_values(kernel, sources.place[0][first + s], along);
       kernel_values(kernel, sources.place[1][first + s], across);
       const GridVec both = hn::OddEven(hn::Set(d, weight[2 * s + 1]), hn::Set(d, weight[2 * s]));
-      const std::ptrdiff_t row = sources.cell[1][first + s] - first_row;
-      const std::ptrdiff_t begin = std::max<std::ptrdiff_t>(0, -row),
-                           end = std::min<std::ptrdiff_t>(kernel.width, static_cast<std::ptrdiff_t>(kStripRows) - row);
       for (std::size_t v = 0; v < static_cast<std::size_t>(kernel.stride); v += hn::Lanes(d)) {
         // Where a vector is one number, even and odd ones take turns.
         const GridVec each = hn::Lanes(d) > 1 ? both : hn::Set(d, weight[2 * s + v % 2]);
         const GridVec value = hn::Mul(each, hn::Load(d, along + v));
         double* to = reinterpret_cast<double*>(strip.cells + (row + begin) * static_cast<std::ptrdiff_t>(strip.stride) +
-                                               sources.cell[0][first + s]) +
+                                               sources.cell[0][first + s] + strip.skipped) +
                      v;
         for (std::ptrdiff_t i = begin; i < end; ++i, to += 2 * strip.stride)
           hn::StoreU(hn::MulAdd(value, hn::Set(d, across[2 * i]), hn::LoadU(d, to)), d, to);

@@ -10,7 +10,8 @@
 // a grid of its own. The more common way is a kernel in w, too (Offringa et al. 2014, MNRAS 444, 606; Arras et al.
 // 2021, A&A 646, A58): it needs more grids.
 //
-// What varies along the band: channels may be in any order. Spectra are Chebyshev series, one grid for each term.
+// What varies along the band: channels may be in any order. Spectra are Chebyshev series, one grid for each term. The
+// less flux a term or a Stokes parameter has, the less exact its grids need to be (accuracy.h).
 // Smearing, the product of the means over exposure and channel, is made of samples in and between the cells (means.h),
 // each a visibility of its own: exact in phase for all sources.
 //
@@ -47,7 +48,23 @@ struct GridAxis {
   std::ptrdiff_t first_mode = 0;  ///< that visibilities reach
   std::size_t n_mode = 0;         ///< with kCellPad more, which are 0
   std::shared_ptr<const FourierTransform> transform;
-  std::vector<double> correction;  ///< [mode]: 1 / transform of the kernel; made last
+};
+
+/// A kernel that some grids are made and read with.
+struct GridKernel {
+  const GriddingKernel* kernel;
+  std::vector<double> correction[2];  ///< [axis][mode]: 1 / transform of the kernel; made last
+};
+
+/// The grids of one plane and one term of the spectra: one for each Chebyshev point in W.
+struct GridSeries {
+  std::size_t plane = 0, term = 0;
+  std::size_t kernel = 0;  ///< of UvGridPlan::kernels
+  int n_w = 1;
+};
+struct GridNumber {
+  std::size_t series = 0;
+  int w = 0;
 };
 
 struct UvGridPlan {
@@ -56,15 +73,17 @@ struct UvGridPlan {
   Box samples;      ///< U, V, W, in wavelengths, after the mirror
   int mirror = -1;  ///< samples with a negative U (0) or V (1) stand for their opposites; -1: none do
   GridAxis axis[2];
-  int n_w = 1;         ///< Chebyshev points in W
-  SeriesSky sky;       ///< points
-  Sky<double> others;  ///< sources with a shape: summed up directly
-  const GriddingKernel* kernel = nullptr;
+  SeriesSky sky;                    ///< points
+  Sky<double> others;               ///< sources with a shape: summed up directly
+  std::vector<GridKernel> kernels;  ///< the widest first
+  std::vector<GridSeries> series;   ///< those that count, in the order of their kernels
+  std::vector<GridNumber> grids;    ///< in the order of their series
   CellMeans means;
   double bound = 0;      ///< of the error, as a fraction of the total flux
   std::string obstacle;  ///< why the method cannot be used; the rest is not filled then
 
-  std::size_t n_grid() const { return sky.planes.size() * sky.n_term * static_cast<std::size_t>(n_w); }
+  const GriddingKernel& widest() const { return *kernels.front().kernel; }
+  const GriddingKernel& kernel_of(const GridSeries& one) const { return *kernels[one.kernel].kernel; }
   std::size_t grid_size() const { return axis[0].n_mode * axis[1].n_mode; }
 };
 
@@ -77,8 +96,9 @@ struct UvGridSize {
   bool smearing = false;
 };
 /// What to expect before there are data: of a field and an array for which lines of the grid have 4096 cells, which
-/// takes W at 6 points, and rows of which take 60 points of the band, and 8 of an exposure. `like`: what all sources
-/// are like. It cannot be evaluated.
+/// takes W at 6 points for 1e-12, and rows of which take 60 points of the band, and 8 of an exposure; of spectra of
+/// which each term has a thirtieth of the flux of the one before, and a polarisation of a tenth. `like`: what all
+/// sources are like. It cannot be evaluated.
 UvGridPlan typical_uv_grid(const Sky<double>& like, const UvGridSize& size, double tolerance);
 
 /// What grids take that are there together, if one does not take more.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "nodes/psv/part_of_sky.h"
+#include "nodes/psv/uv_grid/accuracy.h"
 #include "nodes/psv/uv_grid/uv_grid.h"
 #include "runtime/core/values/largest_error.h"
 #include "runtime/math/conventions.h"
@@ -11,16 +12,12 @@
 namespace rimetree::psv::uv_grid {
 namespace {
 
-// What series, each mean and interpolation in W may take of the tolerance; their errors fall quickly with one more
-// term. The kernel, whose error falls in coarse steps of its width, gets what is left.
-constexpr double kSeriesShare = 0.01, kMeansShare = 0.005, kWShare = 0.01;
-constexpr const char* kTooExact = "the tolerance is beyond its kernels";
+// What series and each mean may take of the tolerance; their errors fall quickly with one more term. Grids get what is
+// left.
+constexpr double kSeriesShare = 0.01, kMeansShare = 0.005;
 constexpr double kLeastSeconds = 1e-3;       ///< that grids take on one core
 constexpr std::size_t kLongestLine = 65536;  ///< cells
 constexpr std::size_t kLargestGridBytes = std::size_t{4} << 30;
-/// Rounding in double precision on the way to the grid and off it, before the kernel lets it grow, on either axis.
-/// Errors of the cells that a kernel covers do not add up in phase: tests find a hundredth of this.
-constexpr double kRounding = 1e-15;
 
 /// What samples reach. Those of a row are at p (U, V, W) + q (dU, dV, dW), with p and q in a rectangle: its corners
 /// reach farthest.
@@ -109,13 +106,6 @@ void choose_mirror(UvGridPlan& plan) {
   }
 }
 
-/// Of grids, with a kernel of some width on both axes, as a fraction of the total flux.
-double grid_error(const GriddingKernel& kernel, const UvGridPlan& plan) {
-  const double one = two_step_bound(kernel);
-  const double of_sample = one * (2 + one) + kRounding * kernel.growth * kernel.growth;
-  return of_sample * growth_between(plan.n_w) * plan.means.growth;
-}
-
 }  // namespace
 
 UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds) {
@@ -151,21 +141,11 @@ UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds
     plan.obstacle = "there is nothing to sum up";
     return plan;
   }
-  plan.bound += plan.sky.series_error + plan.means.error + kWShare * tolerance * plan.means.growth;
+  plan.bound += plan.sky.series_error + plan.means.error;
   if (plan.sky.stokes) choose_mirror(plan);
-  plan.n_w = points_for(2 * kPi * plan.samples.half(2) * plan.sources.half(2), kWShare * tolerance);
-  if (plan.n_w == 0) {
-    plan.obstacle = "the field is too wide for baselines so far from a plane";
-    return plan;
-  }
-  for (int width = 4; width <= kMaxKernelWidth && plan.kernel == nullptr; width += 2)
-    if (plan.bound + grid_error(gridding_kernel(width), plan) <= tolerance) plan.kernel = &gridding_kernel(width);
-  if (plan.kernel == nullptr) {
-    plan.obstacle = kTooExact;
-    return plan;
-  }
-  plan.bound += grid_error(*plan.kernel, plan);
-  for (int i = 0; i < 2; ++i) set_axis(plan.axis[i], plan.sources.half(i), plan.samples.half(i), plan.kernel->width);
+  plan.bound += choose_grids(plan, sky.total_flux, tolerance - plan.bound);
+  if (!plan.obstacle.empty()) return plan;
+  for (int i = 0; i < 2; ++i) set_axis(plan.axis[i], plan.sources.half(i), plan.samples.half(i), plan.widest().width);
   if (std::max(plan.axis[0].n_cell, plan.axis[1].n_cell) > kLongestLine ||
       sizeof(Complex<double>) * (plan.grid_size() + plan.axis[1].n_used * plan.axis[0].n_mode) > kLargestGridBytes)
     plan.obstacle = "the grid would be too large for so wide a field and so long baselines";
@@ -178,10 +158,17 @@ UvGridPlan typical_uv_grid(const Sky<double>& like, const UvGridSize& size, doub
   plan.sky = expand_sky(like, kSeriesShare * tolerance, std::numeric_limits<double>::infinity());
   plan.sky.n_source = size.n_source;
   plan.obstacle = plan.sky.obstacle;
-  plan.n_w = 6;
-  for (int width = 4; width <= kMaxKernelWidth && plan.kernel == nullptr; width += 2)
-    if (grid_error(gridding_kernel(width), plan) <= tolerance) plan.kernel = &gridding_kernel(width);
-  if (plan.kernel == nullptr) plan.obstacle = kTooExact;
+  if (plan.obstacle.empty()) {
+    for (const double side : {-0.06, 0.06}) {
+      plan.sources.include({side, side, side});
+      plan.samples.include({side, side, side});
+    }
+    std::vector<double> flux;
+    for (std::size_t p = 0; p < plan.sky.planes.size(); ++p)
+      for (std::size_t j = 0; j < plan.sky.n_term; ++j)
+        flux.push_back((p == 0 ? 1 : 0.1) * std::pow(1.0 / 30, double(j)));
+    choose_grids_for(plan, flux, tolerance);
+  }
   for (GridAxis& axis : plan.axis) {
     axis.n_cell = kCells;
     axis.n_used = axis.n_mode = static_cast<std::size_t>(2 * kLargestKappa * double(kCells));

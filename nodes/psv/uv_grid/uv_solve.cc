@@ -14,13 +14,28 @@ namespace {
 /// Rows are shared out in ranges of so many visibilities, in whole vectors.
 constexpr std::size_t kRangeSamples = 1024, kVectorRows = 8;
 
-void finish_axis(GridAxis& axis, const GriddingKernel& kernel) {
-  axis.transform = FourierTransform::of_length(axis.n_cell);
-  axis.correction.resize(axis.n_mode);
-  for (std::size_t k = 0; k < axis.n_mode; ++k) {
-    const double kappa = double(axis.first_mode + static_cast<std::ptrdiff_t>(k)) / double(axis.n_cell);
-    axis.correction[k] = kernel.inverse_transform(kappa);
-  }
+/// What is made once the method is chosen.
+void finish_plan(UvGridPlan& plan, const Channels& channels) {
+  for (GridAxis& axis : plan.axis) axis.transform = FourierTransform::of_length(axis.n_cell);
+  for (GridKernel& one : plan.kernels)
+    for (int i = 0; i < 2; ++i) {
+      const GridAxis& axis = plan.axis[i];
+      one.correction[i].resize(axis.n_mode);
+      for (std::size_t k = 0; k < axis.n_mode; ++k) {
+        const double kappa = double(axis.first_mode + static_cast<std::ptrdiff_t>(k)) / double(axis.n_cell);
+        one.correction[i][k] = one.kernel->inverse_transform(kappa);
+      }
+    }
+  finish_means(plan.means, channels);
+}
+
+/// Points in W, by how many there are, as far as some grids need.
+std::vector<Points> points_in_w(const UvGridPlan& plan) {
+  int most = 0;
+  for (const GridSeries& series : plan.series) most = std::max(most, series.n_w);
+  std::vector<Points> points;
+  for (int n = 0; n <= most; ++n) points.emplace_back(n);
+  return points;
 }
 
 /// Adds planes [slot][channel] of a row to its correlations XX, XY, YX, YY.
@@ -45,12 +60,11 @@ struct RowScratch {
 
 void solve_by_uv_grid(const Summed& of, UvGridPlan& plan, const Output& out, ThreadPool& threads,
                       Cancellation& cancellation, std::size_t grid_bytes) {
-  for (GridAxis& axis : plan.axis) finish_axis(axis, *plan.kernel);
-  finish_means(plan.means, of.channels);
-  const Points w_points(plan.n_w);
+  finish_plan(plan, of.channels);
+  const std::vector<Points> w_points = points_in_w(plan);
   const PlacedSources sources = place_sources(plan, threads);
   GridMaker maker(plan, sources, threads, cancellation);
-  const std::size_t n_grid = plan.n_grid(), size = plan.grid_size();
+  const std::size_t n_grid = plan.grids.size(), size = plan.grid_size();
   const std::size_t together = std::clamp<std::size_t>(grid_bytes / (sizeof(Complex<double>) * size), 1, n_grid);
   std::vector<Complex<double>> grids(together * size);
   const std::size_t n_channel = of.n_channel();
@@ -68,7 +82,7 @@ void solve_by_uv_grid(const Summed& of, UvGridPlan& plan, const Output& out, Thr
   };
   for (std::size_t first = 0; first < n_grid; first += together) {
     const GridSet set{first, std::min(together, n_grid - first), grids.data()};
-    for (std::size_t g = 0; g < set.count; ++g) maker.make(first + g, grids.data() + g * size);
+    for (std::size_t g = 0; g < set.count; ++g) maker.make(plan.grids[first + g], grids.data() + g * size);
     threads.parallel_for(
         of.rows.n_row, kVectorRows * std::max<std::size_t>(1, kRangeSamples / n_channel / kVectorRows),
         [&](std::size_t begin, std::size_t end, int worker) {

@@ -1,0 +1,93 @@
+#include "nodes/psv/uv_grid/accuracy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/math/conventions.h"
+
+namespace rimetree::psv::uv_grid {
+namespace {
+
+/// What interpolation in W may take of the tolerance of a series, and all that is left out of the whole. Errors in W
+/// fall quickly with one more point; the kernel, whose error falls in coarse steps of its width, gets what is left.
+constexpr double kWShare = 0.01, kLeftOut = 0.01;
+/// Rounding in double precision on the way to the grid and off it, before the kernel lets it grow, on either axis.
+/// Errors of the cells that a kernel covers do not add up in phase: tests find a hundredth of this.
+constexpr double kRounding = 1e-15;
+
+/// Of grids with a kernel on both axes, as a fraction of the flux on them.
+double grid_error(const GriddingKernel& kernel, int n_w) {
+  const double one = two_step_bound(kernel);
+  return (one * (2 + one) + kRounding * kernel.growth * kernel.growth) * growth_between(n_w);
+}
+
+/// Planes with one number make up a correlation together.
+std::size_t correlation_of(const SeriesSky& sky, std::size_t plane) {
+  if (!sky.stokes) return plane;
+  return sky.planes[plane] == Plane::kI || sky.planes[plane] == Plane::kQ ? 0 : 1;
+}
+
+/// A series as it was chosen, with the width of its kernel.
+struct Chosen {
+  GridSeries series;
+  int width;
+};
+
+}  // namespace
+
+double choose_grids_for(UvGridPlan& plan, const std::vector<double>& flux, double tolerance) {
+  const std::size_t n_plane = plan.sky.planes.size(), n_term = plan.sky.n_term;
+  const std::vector<double> w_errors = points_errors(2 * kPi * plan.samples.half(2) * plan.sources.half(2));
+  // With shares that go as the root of the flux, the largest series get nearly all.
+  std::vector<double> sum_of_roots(std::max<std::size_t>(n_plane, 2), 0.0), error(sum_of_roots.size(), 0.0);
+  for (std::size_t i = 0; i < flux.size(); ++i)
+    sum_of_roots[correlation_of(plan.sky, i / n_term)] += std::sqrt(flux[i]);
+  std::vector<Chosen> all;
+  for (std::size_t i = 0; i < flux.size(); ++i) {
+    const std::size_t correlation = correlation_of(plan.sky, i / n_term);
+    if (double(flux.size()) * flux[i] <= kLeftOut * tolerance && i > 0) {
+      error[correlation] += flux[i];  // means make no more of it
+      continue;
+    }
+    const double share = (1 - kLeftOut) * tolerance * std::sqrt(flux[i]) / sum_of_roots[correlation];
+    const double growth = flux[i] * plan.means.growth, allowed = share / growth;
+    const int n_w = fewest_points(w_errors, kWShare * allowed);
+    if (n_w == 0) {
+      plan.obstacle = "the field is too wide for baselines so far from a plane";
+      return 0;
+    }
+    int width = 4;
+    while (width <= kMaxKernelWidth && !(grid_error(gridding_kernel(width), n_w) <= (1 - kWShare) * allowed))
+      width += 2;
+    if (width > kMaxKernelWidth) {
+      plan.obstacle = "the tolerance is beyond its kernels";
+      return 0;
+    }
+    error[correlation] += growth * grid_error(gridding_kernel(width), n_w) + kWShare * share;
+    all.push_back({{i / n_term, i % n_term, 0, n_w}, width});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Chosen& a, const Chosen& b) { return a.width > b.width; });
+  for (Chosen& one : all) {
+    const GriddingKernel& kernel = gridding_kernel(one.width);
+    if (plan.kernels.empty() || plan.kernels.back().kernel != &kernel) plan.kernels.push_back({&kernel, {}});
+    one.series.kernel = plan.kernels.size() - 1;
+    for (int w = 0; w < one.series.n_w; ++w) plan.grids.push_back({plan.series.size(), w});
+    plan.series.push_back(one.series);
+  }
+  return *std::max_element(error.begin(), error.end());
+}
+
+double choose_grids(UvGridPlan& plan, double total_flux, double tolerance) {
+  const SeriesSky& sky = plan.sky;
+  const std::size_t n_series = sky.planes.size() * sky.n_term;
+  std::vector<double> flux(n_series, 0.0);
+  for (std::size_t s = 0; s < sky.n_source; ++s)
+    for (std::size_t i = 0; i < n_series; ++i) flux[i] += abs(sky.weight[s * n_series + i]);
+  for (double& one : flux) {
+    one /= total_flux;
+    if (!std::isfinite(one)) one = 1;  // what is no number must not be left out
+  }
+  return choose_grids_for(plan, flux, tolerance);
+}
+
+}  // namespace rimetree::psv::uv_grid
