@@ -10,6 +10,7 @@
 
 #include "runtime/core/error.h"
 #include "runtime/evaluate/objective.h"
+#include "runtime/ms/runs/fit_tiles.h"
 #include "runtime/ms/tiles/tile_request.h"
 
 namespace rimetree::ms {
@@ -75,17 +76,7 @@ void MsObjective::refuse_what_is_no_data(Evaluator& evaluator) const {
 /// Tiles such that their data and what is evaluated on one at a time stay within the budget.
 void MsObjective::fit(Evaluator& evaluator) {
   const std::uint64_t budget = evaluator.memory_budget();
-  std::size_t slots = reader_->fit(budget / (2 * kTilesInFlight), kDefaultTimeSlots);
-  const int roots[] = {root_};
-  const auto peak_bytes = [&](const TileKey& key) {
-    rimetree::CellShape cells;
-    cells[Axis::time] = static_cast<int>(key.n_slot);
-    cells[Axis::frequency] = static_cast<int>(reader_->n_channel(key.data_desc_id));
-    return evaluator.plan().peak_bytes(roots, cells);
-  };
-  const auto too_large = [&](const TileKey& key) { return peak_bytes(key) > budget; };
-  while (slots > 1 && std::any_of(reader_->tiles().begin(), reader_->tiles().end(), too_large))
-    slots = reader_->fit(budget / (2 * kTilesInFlight), slots / 2);
+  fit_tiles(*reader_, evaluator, {&root_, 1}, {budget / (2 * kTilesInFlight), budget}, kDefaultTimeSlots);
 }
 
 MsObjective::Outcome MsObjective::evaluate(Evaluator& evaluator, bool gradient, Cancellation* cancellation) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "runtime/ms/runs/fit_tiles.h"
 #include "runtime/ms/runs/sinks_of_forest.h"
 #include "runtime/ms/tables/error.h"
 #include "runtime/ms/tiles/join_windows.h"
@@ -70,11 +71,17 @@ class Run final : public TileRun {
   /// As many as fit, but no more than make reading and evaluating worth while.
   void choose_time_slots() {
     constexpr std::size_t kLargeTile = 48u << 20;
-    const std::size_t budget = evaluator_.memory_budget() / (2 * kTilesInFlight);
-    const std::size_t most = reader_->fit(budget, kDefaultTimeSlots, outputs_.size());
+    const std::uint64_t budget = evaluator_.memory_budget();
+    // Baselines are evaluated some at a time if there are too many, but each needs the whole sky. Nodes take as much
+    // again while they work.
+    const TileMemory memory{budget / (2 * kTilesInFlight), budget / 2};
+    std::vector<int> roots;
+    for (const std::vector<int>& stage : stages_)
+      if (!stage.empty()) roots.insert(roots.end(), {stage.front(), stage.back()});
+    const std::size_t most = fit_tiles(*reader_, evaluator_, roots, memory, kDefaultTimeSlots, outputs_.size());
     const std::size_t of_slot = std::max<std::size_t>(1, reader_->largest_bytes(outputs_.size()) / most);
     if (of_slot * most > kLargeTile)
-      reader_->fit(budget, std::clamp<std::size_t>(kLargeTile / of_slot, 1, most), outputs_.size());
+      reader_->fit(memory.data, std::clamp<std::size_t>(kLargeTile / of_slot, 1, most), outputs_.size());
   }
 
   double arithmetic_seconds() const {

@@ -109,6 +109,26 @@ def test_tile_size_and_budget_change_nothing(small_ms, small_sky):
     np.testing.assert_allclose(values[2], values[0], rtol=1e-6, atol=1e-6)
 
 
+def test_a_sky_that_all_baselines_need_decides_the_size_of_tiles(small_ms):
+    # Of each time slot and channel: 300 sources have 154 kB in a time slot.
+    values, tiles = [], []
+    for index, budget in enumerate([None, 1_000_000]):
+        path = small_ms(f"{index}.ms", n_time=20)
+        ns = rt.NodeScope()
+        lm = np.random.default_rng(3).uniform(-0.01, 0.01, (300, 2))
+        ns.lmn << rt.Constant(np.column_stack([lm, np.sqrt(1 - (lm**2).sum(axis=1))]))
+        ns.beam << 1 + 0.1 * rt.Cos(1e-2 * rt.Time()) * rt.Cos(1e-8 * rt.Freq())
+        ns.B << rt.Stokes(rt.Constant(np.tile([1.0, 0.1, 0.0, 0.0], (300, 1)))) * ns.beam
+        for p, q in rt.ms.baselines(path):
+            ns.V(p, q) << rt.PSV(ns.lmn, ns.B, rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW"))
+            ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q, output_column="MODEL_DATA")
+        ns.all << rt.VisDataMux(None, None, *(ns.sink(p, q) for p, q in rt.ms.baselines(path)))
+        tiles.append(rt.Forest(ns, memory_bytes=budget).run(path).tiles)
+        values.append(model(path)[1])
+    assert tiles[0] == 1 and tiles[1] > 4
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-6, atol=1e-6)
+
+
 def test_baselines_without_a_sink_keep_their_values(small_ms, small_sky):
     path = small_ms(columns=("DATA", "MODEL_DATA"))
     simulate(path, small_sky)

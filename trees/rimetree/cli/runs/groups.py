@@ -16,9 +16,11 @@ from ..output import log, progress
 def memory_text(forest, group, time_slots: int | None) -> str:
     """What the results of a forest will take at most, for one time-slot group."""
     slots = min(time_slots or 64, max(1, group.n_time))
-    plan = forest.plan(slots, max(1, group.n_channel))
+    channels = max(1, group.n_channel)
+    plan = forest.plan(slots, channels)
+    some = ", some of them at a time" if plan["peak_bytes"] > plan["memory_budget"] else ""
     return (
-        f"results take at most {size_text(plan['peak_bytes'])} for {slots} time slots of {group.n_channel} channels "
+        f"results take at most {size_text(plan['peak_bytes'])} for {slots} time slots of {channels} channels{some} "
         f"(budget {size_text(plan['memory_budget'])}, {plan['threads']} threads)"
     )
 
