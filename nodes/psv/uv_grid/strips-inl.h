@@ -8,15 +8,14 @@
 
 #include <algorithm>
 
-#include "nodes/psv/fourier/gridding-inl.h"
 #include "nodes/psv/uv_grid/grids.h"
+#include "nodes/psv/uv_grid/stencil-inl.h"
 #include "runtime/math/phasors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv::uv_grid {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using namespace fourier::HWY_NAMESPACE;
 using namespace vectors::HWY_NAMESPACE;
 
 /// What sources at hand weigh on a grid, [source][re, im].
@@ -38,12 +37,12 @@ inline HWY_NOINLINE void weigh(const Strip& strip, std::size_t first, std::size_
 }
 
 inline void spread_sources(const Strip& strip) {
-  const GridTag d;
   const GriddingKernel& kernel = strip.kernel;
   const PlacedSources& sources = strip.sources;
   std::fill_n(strip.cells, kStripRows * strip.stride, Complex<double>());
   const auto first_row = static_cast<std::ptrdiff_t>(strip.number * kStripRows);
-  alignas(64) double across[2 * kMaxKernelWidth], along[2 * kMaxKernelWidth], weight[2 * kSourcePad];
+  Stencil stencil;
+  alignas(64) double weight[2 * kSourcePad];
   for (std::size_t first = sources.begin[strip.number]; first < sources.end[strip.number]; first += kSourcePad) {
     const std::size_t count = std::min(kSourcePad, sources.end[strip.number] - first);
     weigh(strip, first, count, weight);
@@ -52,19 +51,10 @@ inline void spread_sources(const Strip& strip) {
       const std::ptrdiff_t begin = std::max<std::ptrdiff_t>(0, -row),
                            end = std::min<std::ptrdiff_t>(kernel.width, static_cast<std::ptrdiff_t>(kStripRows) - row);
       if (begin >= end) continue;  // a wider kernel would reach this strip
-      kernel_values(kernel, sources.place[0][first + s], along);
-      kernel_values(kernel, sources.place[1][first + s], across);
-      const GridVec both = hn::OddEven(hn::Set(d, weight[2 * s + 1]), hn::Set(d, weight[2 * s]));
-      for (std::size_t v = 0; v < static_cast<std::size_t>(kernel.stride); v += hn::Lanes(d)) {
-        // Where a vector is one number, even and odd ones take turns.
-        const GridVec each = hn::Lanes(d) > 1 ? both : hn::Set(d, weight[2 * s + v % 2]);
-        const GridVec value = hn::Mul(each, hn::Load(d, along + v));
-        double* to = reinterpret_cast<double*>(strip.cells + (row + begin) * static_cast<std::ptrdiff_t>(strip.stride) +
-                                               sources.cell[0][first + s] + strip.skipped) +
-                     v;
-        for (std::ptrdiff_t i = begin; i < end; ++i, to += 2 * strip.stride)
-          hn::StoreU(hn::MulAdd(value, hn::Set(d, across[2 * i]), hn::LoadU(d, to)), d, to);
-      }
+      stencil.set(kernel, sources.place[1][first + s], sources.place[0][first + s]);
+      spread(stencil, static_cast<std::size_t>(kernel.stride), begin, end, {weight[2 * s], weight[2 * s + 1]},
+             strip.cells + row * static_cast<std::ptrdiff_t>(strip.stride) + sources.cell[0][first + s] + strip.skipped,
+             strip.stride);
     }
   }
 }
