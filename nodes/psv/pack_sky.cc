@@ -225,6 +225,10 @@ Sky<T> pack_sky(const SkyInput& in) {
         for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(plane, &b.e[0].re)));
     }
   }
+  if (!tangents.empty() && n_channel > 1 && !in.with_jones)
+    for (const std::size_t s : sky.order)
+      for (const Brightness& b : std::span(tangents).subspan(s * n_channel, n_channel))
+        for (const Plane plane : sky.planes) sky.tangent_weights.push_back(plane_weight(plane, &b.e[0].re));
   pack_relative_weights(sky);
   // A tile may read beyond the last channel of the last source; what it finds there is never used.
   sky.weights.resize(sky.weights.size() + kTileChannels * sky.planes.size(), T(0));

@@ -22,6 +22,7 @@ Sky<double> part_of_sky(const Sky<double>& sky, std::size_t begin, std::size_t e
   const std::size_t n_plane = sky.planes.size(), each = n_plane * sky.n_weight_channel;
   copy(sky.weights, begin * each, end * each, part.weights);
   part.weights.resize(part.weights.size() + kTileChannels * n_plane, 0.0);  // as pack_sky does
+  if (!sky.tangent_weights.empty()) copy(sky.tangent_weights, begin * each, end * each, part.tangent_weights);
   if (!sky.relative_weights.empty()) copy(sky.relative_weights, begin * n_plane, end * n_plane, part.relative_weights);
   for (SourceBlock block : sky.blocks) {
     block.begin = std::clamp(block.begin, begin, end) - begin;

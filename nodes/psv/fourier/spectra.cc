@@ -23,19 +23,20 @@ Target target_of(Plane plane) {
   return {static_cast<Plane>(static_cast<int>(Plane::kXxRe) + i / 2 * 2), i % 2 == 1};
 }
 
-/// Weights of one plane of the kernel's sky: [source][weight channel].
-struct Values {
-  const Sky<double>* sky;
-  std::size_t plane;
-  double at(std::size_t s, std::size_t f) const {
-    return sky->weights[(s * sky->n_weight_channel + f) * sky->planes.size() + plane];
+/// Spectra of all sources, and the flux that errors are fractions of.
+struct Spectra {
+  std::size_t n_source, n_channel, n_plane;
+  const std::vector<double>& weights;  ///< [source][channel][plane]
+  double total_flux;
+  double at(std::size_t s, std::size_t f, std::size_t plane) const {
+    return weights[(s * n_channel + f) * n_plane + plane];
   }
 };
 
-bool is_zero(const Values& values) {
-  for (std::size_t s = 0; s < values.sky->n_source; ++s)
-    for (std::size_t f = 0; f < values.sky->n_weight_channel; ++f)
-      if (!(values.at(s, f) == 0)) return false;
+bool is_zero(const Spectra& spectra, std::size_t plane) {
+  for (std::size_t s = 0; s < spectra.n_source; ++s)
+    for (std::size_t f = 0; f < spectra.n_channel; ++f)
+      if (!(spectra.at(s, f, plane) == 0)) return false;
   return true;
 }
 
@@ -60,6 +61,15 @@ class SpectrumFit {
     invert(a);
   }
 
+  /// The transpose of coefficients().
+  template <class F>
+  void pull_back(const double* c, F&& add) const {
+    for (std::size_t i = 0; i < n_term_; ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < n_term_; ++j) sum += inverse_[j * n_term_ + i] * c[j];
+      add(channel_[i], sum);
+    }
+  }
   template <class F>
   void coefficients(F&& value, double* c) const {
     for (std::size_t j = 0; j < n_term_; ++j) {
@@ -111,8 +121,8 @@ const SpectrumFit& spectrum_fit(std::size_t n_term, std::size_t n_channel) {
 
 /// Sum over sources of the largest misfit over every `stride`-th channel, all planes added: a bound (for stride 1) of
 /// what any correlation is wrong by. NaN where some brightness is: a series would hide it, or spread it over the band.
-double largest_misfit(const Sky<double>& sky, const std::vector<double>& c, std::size_t n_term, std::size_t stride) {
-  const std::size_t n_channel = sky.n_weight_channel, n_plane = sky.planes.size();
+double largest_misfit(const Spectra& sky, const std::vector<double>& c, std::size_t n_term, std::size_t stride) {
+  const std::size_t n_channel = sky.n_channel, n_plane = sky.n_plane;
   std::vector<double> basis((n_term + 1) * n_channel), misfit(n_channel);
   std::size_t n = 0;
   for (std::size_t f = 0; f < n_channel; f += stride, ++n) {
@@ -145,8 +155,8 @@ constexpr double kTrySeconds = 1e-9;
 
 /// The shortest series for all spectra, [source][plane][term]; empty if none is good enough, or if it takes longer than
 /// that to find one. The number of terms is found on a few channels and proven on all.
-std::vector<double> fit_spectra(const Sky<double>& sky, double error, double worth_seconds, SeriesSky& to) {
-  const std::size_t n_channel = sky.n_weight_channel, n_plane = sky.planes.size();
+std::vector<double> fit_spectra(const Spectra& sky, double error, double worth_seconds, SeriesSky& to) {
+  const std::size_t n_channel = sky.n_channel, n_plane = sky.n_plane;
   const std::size_t sparse = std::max<std::size_t>(1, n_channel / 97);
   double spent_seconds = 0;
   std::vector<double> c;
@@ -158,11 +168,7 @@ std::vector<double> fit_spectra(const Sky<double>& sky, double error, double wor
     c.resize(sky.n_source * n_plane * to.n_term);
     for (std::size_t s = 0; s < sky.n_source; ++s)
       for (std::size_t p = 0; p < n_plane; ++p)
-        fit.coefficients(
-            [&](std::size_t f) {
-              return Values{&sky, p}.at(s, f);
-            },
-            c.data() + (s * n_plane + p) * to.n_term);
+        fit.coefficients([&](std::size_t f) { return sky.at(s, f, p); }, c.data() + (s * n_plane + p) * to.n_term);
     if (!(largest_misfit(sky, c, to.n_term, sparse) <= error * sky.total_flux)) continue;
     const double misfit = largest_misfit(sky, c, to.n_term, 1);
     to.series_error = sky.total_flux > 0 ? misfit / sky.total_flux : 0;
@@ -173,9 +179,8 @@ std::vector<double> fit_spectra(const Sky<double>& sky, double error, double wor
   return {};
 }
 
-}  // namespace
-
-SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds) {
+/// Directions and shapes.
+SeriesSky places_of(const Sky<double>& sky) {
   SeriesSky to;
   to.n_source = sky.n_source;
   to.n_point = sky.n_point;
@@ -187,31 +192,74 @@ SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds)
   };
   to.l = padded(sky.l), to.m = padded(sky.m), to.n_high = padded(sky.n_high), to.n_low = padded(sky.n_low);
   to.axes = sky.axes;
+  to.stokes = sky.planes.empty() || sky.planes.front() <= Plane::kV;
+  return to;
+}
 
+void include_plane(SeriesSky& to, Plane plane) {
+  const Plane target = target_of(plane).plane;
+  if (std::find(to.planes.begin(), to.planes.end(), target) == to.planes.end()) to.planes.push_back(target);
+}
+
+}  // namespace
+
+SeriesPlane plane_in(const SeriesSky& sky, Plane plane) {
+  const Target target = target_of(plane);
+  const auto found = std::find(sky.planes.begin(), sky.planes.end(), target.plane);
+  return {static_cast<std::size_t>(found - sky.planes.begin()), target.imaginary};
+}
+
+void pull_back_series(std::size_t n_term, std::size_t n_channel, const double* terms, double* weights,
+                      std::size_t stride) {
+  if (n_channel == 1) {
+    *weights += *terms;
+    return;
+  }
+  spectrum_fit(n_term, n_channel).pull_back(terms, [&](std::size_t f, double gained) {
+    weights[f * stride] += gained;
+  });
+}
+
+SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds) {
+  SeriesSky to = places_of(sky);
   const std::size_t n_plane = sky.planes.size();
+  const Spectra spectra{sky.n_source, sky.n_weight_channel, n_plane, sky.weights, sky.total_flux};
   std::vector<double> c = sky.weights;  // constant spectra: one term
-  if (sky.n_weight_channel > 1) c = fit_spectra(sky, error, worth_seconds, to);
+  if (sky.n_weight_channel > 1) c = fit_spectra(spectra, error, worth_seconds, to);
   if (!to.obstacle.empty() && n_plane > 0 && sky.n_source > 0) return to;
   to.obstacle.clear();
-  to.stokes = n_plane == 0 || sky.planes.front() <= Plane::kV;
-  for (std::size_t p = 0; p < n_plane; ++p) {
-    const Target target = target_of(sky.planes[p]);
-    if (is_zero({&sky, p})) continue;
-    if (std::find(to.planes.begin(), to.planes.end(), target.plane) == to.planes.end())
-      to.planes.push_back(target.plane);
-  }
+  for (std::size_t p = 0; p < n_plane; ++p)
+    if (!is_zero(spectra, p)) include_plane(to, sky.planes[p]);
   to.weight.assign(sky.n_source * to.planes.size() * to.n_term, {});
   for (std::size_t p = 0; p < n_plane; ++p) {
-    const Target target = target_of(sky.planes[p]);
-    const auto found = std::find(to.planes.begin(), to.planes.end(), target.plane);
-    if (found == to.planes.end()) continue;
-    const auto q = static_cast<std::size_t>(found - to.planes.begin());
+    const auto [q, imaginary] = plane_in(to, sky.planes[p]);
+    if (q == to.planes.size()) continue;
     for (std::size_t s = 0; s < sky.n_source; ++s)
       for (std::size_t j = 0; j < to.n_term; ++j) {
         Complex<double>& w = to.weight[(s * to.planes.size() + q) * to.n_term + j];
-        (target.imaginary ? w.im : w.re) = c[(s * n_plane + p) * to.n_term + j];
+        (imaginary ? w.im : w.re) = c[(s * n_plane + p) * to.n_term + j];
       }
   }
+  return to;
+}
+
+SeriesSky expand_moves(const Sky<double>& sky, double error, double worth_seconds) {
+  SeriesSky to = places_of(sky);
+  for (const Plane plane : sky.planes) include_plane(to, plane);
+  if (sky.n_weight_channel == 1) return to;
+  const std::size_t each = sky.n_weight_channel * sky.planes.size();
+  if (sky.tangent_weights.size() != sky.n_source * each) {
+    to.obstacle = "nobody knows how spectra move";
+    return to;
+  }
+  double total = 0;
+  for (std::size_t s = 0; s < sky.n_source; ++s) {
+    double largest = 0;
+    for (std::size_t i = s * each; i < (s + 1) * each; ++i) keep_larger(largest, std::abs(sky.tangent_weights[i]));
+    total += largest;
+  }
+  fit_spectra({sky.n_source, sky.n_weight_channel, sky.planes.size(), sky.tangent_weights, total}, error, worth_seconds,
+              to);
   return to;
 }
 

@@ -36,4 +36,17 @@ struct SeriesSky {
 /// seconds of one core.
 SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds);
 
+/// The same for derivatives with respect to all weights: of all planes, with series for how these may move. There are
+/// no weights.
+SeriesSky expand_moves(const Sky<double>& sky, double error, double worth_seconds);
+/// Which plane of an expanded sky a plane goes to, and whether as its real or its imaginary part.
+struct SeriesPlane {
+  std::size_t plane;
+  bool imaginary;
+};
+SeriesPlane plane_in(const SeriesSky& sky, Plane plane);
+/// What the terms of a series gain, in terms of the weights that it was made from, [channel]: adds to these.
+void pull_back_series(std::size_t n_term, std::size_t n_channel, const double* terms, double* weights,
+                      std::size_t stride);
+
 }  // namespace rimetree::psv::fourier

@@ -27,45 +27,37 @@ std::size_t correlation_of(const SeriesSky& sky, std::size_t plane) {
   return sky.planes[plane] == Plane::kI || sky.planes[plane] == Plane::kQ ? 0 : 1;
 }
 
-/// A series as it was chosen, with the width of its kernel.
+/// The grids of a series, and how wide their kernel is.
 struct Chosen {
   GridSeries series;
-  int width;
+  int width = 0;
+  double error = 0;  ///< bound
 };
 
-}  // namespace
+/// Errors of interpolation in W, see points_errors().
+std::vector<double> w_errors(const UvGridPlan& plan) {
+  return points_errors(2 * kPi * plan.samples.half(2) * plan.sources.half(2));
+}
 
-double choose_grids_for(UvGridPlan& plan, const std::vector<double>& flux, double tolerance) {
-  const std::size_t n_plane = plan.sky.planes.size(), n_term = plan.sky.n_term;
-  const std::vector<double> w_errors = points_errors(2 * kPi * plan.samples.half(2) * plan.sources.half(2));
-  // With shares that go as the root of the flux, the largest series get nearly all.
-  std::vector<double> sum_of_roots(std::max<std::size_t>(n_plane, 2), 0.0), error(sum_of_roots.size(), 0.0);
-  for (std::size_t i = 0; i < flux.size(); ++i)
-    sum_of_roots[correlation_of(plan.sky, i / n_term)] += std::sqrt(flux[i]);
-  std::vector<Chosen> all;
-  for (std::size_t i = 0; i < flux.size(); ++i) {
-    const std::size_t correlation = correlation_of(plan.sky, i / n_term);
-    if (double(flux.size()) * flux[i] <= kLeftOut * tolerance && i > 0) {
-      error[correlation] += flux[i];  // means make no more of it
-      continue;
-    }
-    const double share = (1 - kLeftOut) * tolerance * std::sqrt(flux[i]) / sum_of_roots[correlation];
-    const double growth = flux[i] * plan.means.growth, allowed = share / growth;
-    const int n_w = fewest_points(w_errors, kWShare * allowed);
-    if (n_w == 0) {
-      plan.obstacle = "the field is too wide for baselines so far from a plane";
-      return 0;
-    }
-    int width = 4;
-    while (width <= kMaxKernelWidth && !(grid_error(gridding_kernel(width), n_w) <= (1 - kWShare) * allowed))
-      width += 2;
-    if (width > kMaxKernelWidth) {
-      plan.obstacle = "the tolerance is beyond its kernels";
-      return 0;
-    }
-    error[correlation] += growth * grid_error(gridding_kernel(width), n_w) + kWShare * share;
-    all.push_back({{i / n_term, i % n_term, 0, n_w}, width});
+/// What serves series `number`, which has such a fraction of the flux, with an error of at most `allowed` of the total.
+Chosen choose(UvGridPlan& plan, std::size_t number, double flux, double allowed, const std::vector<double>& in_w) {
+  Chosen chosen;
+  const double growth = flux * plan.means.growth, in_points = kWShare * allowed;
+  const int n_w = fewest_points(in_w, in_points / growth);
+  if (n_w == 0) {
+    plan.obstacle = "the field is too wide for baselines so far from a plane";
+    return chosen;
   }
+  for (int width = 4; width <= kMaxKernelWidth; width += 2) {
+    const double error = growth * grid_error(gridding_kernel(width), n_w) + in_points;
+    if (error <= allowed) return {{number / plan.sky.n_term, number % plan.sky.n_term, 0, n_w}, width, error};
+  }
+  plan.obstacle = "the tolerance is beyond its kernels";
+  return chosen;
+}
+
+/// Brings series into the order of their kernels.
+void set_grids(UvGridPlan& plan, std::vector<Chosen> all) {
   std::stable_sort(all.begin(), all.end(), [](const Chosen& a, const Chosen& b) { return a.width > b.width; });
   for (Chosen& one : all) {
     const GriddingKernel& kernel = gridding_kernel(one.width);
@@ -74,7 +66,42 @@ double choose_grids_for(UvGridPlan& plan, const std::vector<double>& flux, doubl
     for (int w = 0; w < one.series.n_w; ++w) plan.grids.push_back({plan.series.size(), w});
     plan.series.push_back(one.series);
   }
+}
+
+}  // namespace
+
+double choose_grids_for(UvGridPlan& plan, const std::vector<double>& flux, double tolerance) {
+  const std::size_t n_plane = plan.sky.planes.size(), n_term = plan.sky.n_term;
+  const std::vector<double> in_w = w_errors(plan);
+  // With shares that go as the root of the flux, the largest series get nearly all.
+  std::vector<double> roots(std::max<std::size_t>(n_plane, 2), 0.0), error(roots.size(), 0.0);
+  for (std::size_t i = 0; i < flux.size(); ++i) roots[correlation_of(plan.sky, i / n_term)] += std::sqrt(flux[i]);
+  std::vector<Chosen> all;
+  for (std::size_t i = 0; i < flux.size(); ++i) {
+    const std::size_t correlation = correlation_of(plan.sky, i / n_term);
+    if (double(flux.size()) * flux[i] <= kLeftOut * tolerance && i > 0) {
+      error[correlation] += flux[i];  // means make no more of it
+      continue;
+    }
+    const double allowed = (1 - kLeftOut) * tolerance * std::sqrt(flux[i]) / roots[correlation];
+    all.push_back(choose(plan, i, flux[i], allowed, in_w));
+    if (!plan.obstacle.empty()) return 0;
+    error[correlation] += all.back().error;
+  }
+  set_grids(plan, std::move(all));
   return *std::max_element(error.begin(), error.end());
+}
+
+double choose_grids_in_reverse(UvGridPlan& plan, double tolerance) {
+  const std::vector<double> in_w = w_errors(plan);
+  std::vector<Chosen> all;
+  for (std::size_t i = 0; i < plan.sky.planes.size() * plan.sky.n_term; ++i) {
+    all.push_back(choose(plan, i, 1, tolerance, in_w));
+    if (!plan.obstacle.empty()) return 0;
+  }
+  const double error = all.front().error;
+  set_grids(plan, std::move(all));
+  return error;
 }
 
 double choose_grids(UvGridPlan& plan, double total_flux, double tolerance) {

@@ -10,8 +10,6 @@
 namespace rimetree::psv::uv_grid {
 namespace {
 
-constexpr std::size_t kColumns = 8;  ///< that are read and transformed together
-
 /// Where a source is on one axis.
 struct Place {
   std::int32_t cell;
@@ -26,11 +24,6 @@ Place place_on(const GridAxis& axis, const GriddingKernel& widest, long double f
 /// Cells from the middle to such a place.
 double cells_to(const GridAxis& axis, const GriddingKernel& widest, Place at) {
   return double(at.cell + axis.first_cell) + 0.5 * (widest.width - 1 - at.place);
-}
-
-/// Cell or mode i of n, as transforms store it.
-std::size_t wrapped(std::ptrdiff_t i, std::size_t n) {
-  return static_cast<std::size_t>(i < 0 ? i + static_cast<std::ptrdiff_t>(n) : i);
 }
 
 }  // namespace
@@ -81,6 +74,43 @@ PlacedSources place_sources(const UvGridPlan& plan, ThreadPool& threads) {
   return to;
 }
 
+std::vector<Complex<double>> corrected_amplitudes(const UvGridPlan& plan, const PlacedSources& sources,
+                                                  const GridSeries& series, ThreadPool& threads) {
+  const GriddingKernel &kernel = plan.kernel_of(series), &widest = plan.widest();
+  std::vector<Complex<double>> amplitude(sources.amplitude);
+  threads.parallel_for(amplitude.size(), 4096, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t s = begin; s < end; ++s)
+      for (int i = 0; i < 2; ++i) {
+        const GridAxis& axis = plan.axis[i];
+        const double cells = cells_to(axis, widest, {sources.cell[i][s], sources.place[i][s]});
+        amplitude[s] = kernel.inverse_transform(cells / double(axis.n_cell)) * amplitude[s];
+      }
+  });
+  return amplitude;
+}
+
+void finish_plan(UvGridPlan& plan, const Channels& channels) {
+  for (GridAxis& axis : plan.axis) axis.transform = FourierTransform::of_length(axis.n_cell);
+  for (GridKernel& one : plan.kernels)
+    for (int i = 0; i < 2; ++i) {
+      const GridAxis& axis = plan.axis[i];
+      one.correction[i].resize(axis.n_mode);
+      for (std::size_t k = 0; k < axis.n_mode; ++k) {
+        const double kappa = double(axis.first_mode + static_cast<std::ptrdiff_t>(k)) / double(axis.n_cell);
+        one.correction[i][k] = one.kernel->inverse_transform(kappa);
+      }
+    }
+  finish_means(plan.means, channels);
+}
+
+std::vector<Points> points_in_w(const UvGridPlan& plan) {
+  int most = 0;
+  for (const GridSeries& series : plan.series) most = std::max(most, series.n_w);
+  std::vector<Points> points;
+  for (int n = 0; n <= most; ++n) points.emplace_back(n);
+  return points;
+}
+
 struct GridMaker::Lines {
   ScratchMemory memory;
   Complex<double>*cells = nullptr, *modes = nullptr, *in = nullptr, *out = nullptr;
@@ -94,8 +124,7 @@ GridMaker::GridMaker(const UvGridPlan& plan, const PlacedSources& sources, Threa
       cancellation_(cancellation),
       stride_((plan.axis[0].n_used + kCellPad + 3) / 4 * 4),
       n_block_((plan.axis[0].n_mode + kColumns - 1) / kColumns),
-      series_(plan.series.size()),
-      weight_(sources.order.size()) {
+      series_(plan.series.size()) {
   const GridAxis& x = plan.axis[0];
   const GridAxis& y = plan.axis[1];
   rows_.resize(n_block_ * y.n_used * kColumns);
@@ -115,19 +144,10 @@ GridMaker::GridMaker(const UvGridPlan& plan, const PlacedSources& sources, Threa
 /// What sources are on the grids of a series.
 void GridMaker::weigh(const GridSeries& series) {
   const SeriesSky& sky = plan_.sky;
-  const GriddingKernel &kernel = plan_.kernel_of(series), &widest = plan_.widest();
   const std::size_t n_series = sky.planes.size() * sky.n_term, own = series.plane * sky.n_term + series.term;
-  threads_.parallel_for(weight_.size(), 4096, [&](std::size_t begin, std::size_t end, int) {
-    for (std::size_t s = begin; s < end; ++s) {
-      Complex<double> weight = sources_.amplitude[s] * sky.weight[sources_.order[s] * n_series + own];
-      for (int i = 0; i < 2; ++i) {
-        const GridAxis& axis = plan_.axis[i];
-        const double cells = cells_to(axis, widest, {sources_.cell[i][s], sources_.place[i][s]});
-        weight = kernel.inverse_transform(cells / double(axis.n_cell)) * weight;
-      }
-      weight_[s] = weight;
-    }
-  });
+  weight_ = corrected_amplitudes(plan_, sources_, series, threads_);
+  for (std::size_t s = 0; s < weight_.size(); ++s)
+    weight_[s] = weight_[s] * sky.weight[sources_.order[s] * n_series + own];
 }
 
 /// Sources to a strip of cells, and its rows to modes of U. What a block of columns takes of the strip lies together.
@@ -135,8 +155,8 @@ void GridMaker::transform_rows(std::size_t strip, GridNumber number, Lines& line
   const GridAxis& x = plan_.axis[0];
   const GridSeries& series = plan_.series[number.series];
   const GridKernel& kernel = plan_.kernels[series.kernel];
-  spread_strip({*kernel.kernel, cells_skipped(plan_, *kernel.kernel), sources_, weight_.data(),
-                plan_.samples.half(2) * chebyshev_point(number.w, series.n_w), strip, stride_, lines.cells});
+  spread_strip({*kernel.kernel, cells_skipped(plan_, *kernel.kernel), sources_, weight_.data(), w_of(plan_, number),
+                strip, stride_, lines.cells});
   std::fill_n(lines.in, x.n_cell, Complex<double>());
   const std::size_t n_used = plan_.axis[1].n_used, first = strip * kStripRows,
                     count = std::min(kStripRows, n_used - first), stride = n_block_ * kColumns;

@@ -22,6 +22,25 @@ struct PlacedSources {
 };
 PlacedSources place_sources(const UvGridPlan& plan, ThreadPool& threads);
 
+/// Amplitudes of all placed sources for grids of this series: with the corrections of its kernel.
+std::vector<Complex<double>> corrected_amplitudes(const UvGridPlan& plan, const PlacedSources& sources,
+                                                  const GridSeries& series, ThreadPool& threads);
+/// W of a grid, from the middle of the samples.
+inline double w_of(const UvGridPlan& plan, GridNumber grid) {
+  return plan.samples.half(2) * chebyshev_point(grid.w, plan.series[grid.series].n_w);
+}
+
+/// What is made once the method is chosen: transforms, corrections, shares of means.
+void finish_plan(UvGridPlan& plan, const Channels& channels);
+/// Points in W, by how many there are, as far as some grids need.
+std::vector<Points> points_in_w(const UvGridPlan& plan);
+
+inline constexpr std::size_t kColumns = 8;  ///< that are read and transformed together
+/// Cell or mode i of n, as transforms store it.
+inline std::size_t wrapped(std::ptrdiff_t i, std::size_t n) {
+  return static_cast<std::size_t>(i < 0 ? i + static_cast<std::ptrdiff_t>(n) : i);
+}
+
 /// How many cells further on a kernel begins than the widest one. Their widths are even, so that a source or sample has
 /// the same place in the first cell of each.
 inline std::ptrdiff_t cells_skipped(const UvGridPlan& plan, const GriddingKernel& kernel) {

@@ -18,12 +18,12 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace vectors::HWY_NAMESPACE;
 
-/// What sources at hand weigh on a grid, [source][re, im].
-inline HWY_NOINLINE void weigh(const Strip& strip, std::size_t first, std::size_t count, double* HWY_RESTRICT to) {
-  const PlacedSources& sources = strip.sources;
+/// What sources [first, first + count), kSourcePad at most, weigh on a grid at w, [source][re, im].
+inline HWY_NOINLINE void weigh(const PlacedSources& sources, const Complex<double>* weight, double w, std::size_t first,
+                               std::size_t count, double* HWY_RESTRICT to) {
   const GridTag d;
   alignas(64) double turns[kSourcePad + 8] = {}, re[kSourcePad + 8], im[kSourcePad + 8];
-  for (std::size_t s = 0; s < count; ++s) turns[s] = strip.w * sources.z[first + s];
+  for (std::size_t s = 0; s < count; ++s) turns[s] = w * sources.z[first + s];
   for (std::size_t s = 0; s < count; s += hn::Lanes(d)) {
     GridVec x, y, t = hn::Load(d, turns + s);
     phasor_of_turns(hn::Sub(t, hn::Round(t)), x, y);
@@ -31,7 +31,7 @@ inline HWY_NOINLINE void weigh(const Strip& strip, std::size_t first, std::size_
     hn::Store(y, d, im + s);
   }
   for (std::size_t s = 0; s < count; ++s) {
-    const Complex<double> a = Complex<double>(re[s], im[s]) * strip.weight[first + s];
+    const Complex<double> a = Complex<double>(re[s], im[s]) * weight[first + s];
     to[2 * s] = a.re, to[2 * s + 1] = a.im;
   }
 }
@@ -45,7 +45,7 @@ inline void spread_sources(const Strip& strip) {
   alignas(64) double weight[2 * kSourcePad];
   for (std::size_t first = sources.begin[strip.number]; first < sources.end[strip.number]; first += kSourcePad) {
     const std::size_t count = std::min(kSourcePad, sources.end[strip.number] - first);
-    weigh(strip, first, count, weight);
+    weigh(sources, strip.weight, strip.w, first, count, weight);
     for (std::size_t s = 0; s < count; ++s) {
       const std::ptrdiff_t row = sources.cell[1][first + s] + strip.skipped - first_row;
       const std::ptrdiff_t begin = std::max<std::ptrdiff_t>(0, -row),

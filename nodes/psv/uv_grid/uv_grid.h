@@ -91,6 +91,10 @@ struct UvGridPlan {
 /// method needs to be done with everything, that is an obstacle.
 UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds);
 
+/// The same for derivatives with respect to the weights of all sources, whose errors are fractions of what there would
+/// be if all phases agreed.
+UvGridPlan plan_uv_grid_reverse(const Summed& of, double tolerance, double worth_seconds);
+
 struct UvGridSize {
   std::size_t n_source = 0, n_row = 0, n_channel = 0;
   bool smearing = false;

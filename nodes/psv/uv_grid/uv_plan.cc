@@ -106,49 +106,82 @@ void choose_mirror(UvGridPlan& plan) {
   }
 }
 
+/// What stands in the way of any sum on grids.
+std::string obstacle_of(const Summed& of, double worth_seconds) {
+  if (of.jones.n_pair > 0) return "there are Jones terms";
+  if (of.sky.n_point == 0 || of.rows.n_row == 0 || of.n_channel() == 0) return "there is nothing to sum up";
+  if (worth_seconds < kLeastSeconds) return "there is too little to sum up";
+  return "";
+}
+
+/// Of points only: samples, and what they and the sources reach. Rounding is all of the bound then.
+void place_all(UvGridPlan& plan, const Summed& of, double tolerance, double worth_seconds) {
+  plan.means = plan_means(of, kMeansShare * tolerance, worth_seconds);
+  plan.obstacle = plan.means.obstacle;
+  if (!plan.obstacle.empty()) return;
+  plan.frame = frame_of(of.sky, of.rows);
+  plan.sources = box_of(plan, of.sky);
+  plan.samples = samples_of(plan, of);
+  plan.bound = phase_rounding(plan, of) + plan.means.error;
+  if (!std::isfinite(plan.bound)) plan.obstacle = "baselines or directions are not finite";
+}
+
+/// The axes, once kernels are chosen.
+void set_axes(UvGridPlan& plan) {
+  for (int i = 0; i < 2; ++i) set_axis(plan.axis[i], plan.sources.half(i), plan.samples.half(i), plan.widest().width);
+  if (std::max(plan.axis[0].n_cell, plan.axis[1].n_cell) > kLongestLine ||
+      sizeof(Complex<double>) * (plan.grid_size() + plan.axis[1].n_used * plan.axis[0].n_mode) > kLargestGridBytes)
+    plan.obstacle = "the grid would be too large for so wide a field and so long baselines";
+}
+
 }  // namespace
 
 UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds) {
-  const auto& [sky, channels, rows, jones, owner, version, ends] = of;
+  const Sky<double>& sky = of.sky;
   UvGridPlan plan;
-  if (jones.n_pair > 0) plan.obstacle = "there are Jones terms";
-  if (sky.n_point == 0 || rows.n_row == 0 || of.n_channel() == 0) plan.obstacle = "there is nothing to sum up";
-  if (worth_seconds < kLeastSeconds) plan.obstacle = "there is too little to sum up";
+  plan.obstacle = obstacle_of(of, worth_seconds);
   if (!plan.obstacle.empty()) return plan;
   if (sky.n_point < sky.n_source) {
     const Sky<double> points = part_of_sky(sky, 0, sky.n_point);
-    plan = plan_uv_grid({points, channels, rows, jones}, tolerance, worth_seconds);
+    plan = plan_uv_grid({points, of.channels, of.rows, of.jones}, tolerance, worth_seconds);
     if (!plan.obstacle.empty()) return plan;
     plan.others = part_of_sky(sky, sky.n_point, sky.n_source);
     plan.bound = std::max(plan.bound, kSmallestTolerance);
     return plan;
   }
-  plan.means = plan_means(of, kMeansShare * tolerance, worth_seconds);
-  plan.obstacle = plan.means.obstacle;
+  place_all(plan, of, tolerance, worth_seconds);
   if (!plan.obstacle.empty()) return plan;
-  plan.frame = frame_of(sky, rows);
-  plan.sources = box_of(plan, sky);
-  plan.samples = samples_of(plan, of);
-  plan.bound = phase_rounding(plan, of);
-  if (!std::isfinite(plan.bound)) {
-    plan.obstacle = "baselines or directions are not finite";
-    return plan;
-  }
   plan.sky = expand_sky(sky, kSeriesShare * tolerance, worth_seconds);
   plan.obstacle = plan.sky.obstacle;
+  if (plan.obstacle.empty() && plan.sky.planes.empty()) plan.obstacle = "there is nothing to sum up";
   if (!plan.obstacle.empty()) return plan;
-  if (plan.sky.planes.empty()) {
-    plan.obstacle = "there is nothing to sum up";
-    return plan;
-  }
-  plan.bound += plan.sky.series_error + plan.means.error;
+  plan.bound += plan.sky.series_error;
   if (plan.sky.stokes) choose_mirror(plan);
   plan.bound += choose_grids(plan, sky.total_flux, tolerance - plan.bound);
+  if (plan.obstacle.empty()) set_axes(plan);
+  return plan;
+}
+
+UvGridPlan plan_uv_grid_reverse(const Summed& of, double tolerance, double worth_seconds) {
+  const Sky<double>& sky = of.sky;
+  UvGridPlan plan;
+  plan.obstacle = obstacle_of(of, worth_seconds);
   if (!plan.obstacle.empty()) return plan;
-  for (int i = 0; i < 2; ++i) set_axis(plan.axis[i], plan.sources.half(i), plan.samples.half(i), plan.widest().width);
-  if (std::max(plan.axis[0].n_cell, plan.axis[1].n_cell) > kLongestLine ||
-      sizeof(Complex<double>) * (plan.grid_size() + plan.axis[1].n_used * plan.axis[0].n_mode) > kLargestGridBytes)
-    plan.obstacle = "the grid would be too large for so wide a field and so long baselines";
+  if (sky.n_point < sky.n_source) {
+    const Sky<double> points = part_of_sky(sky, 0, sky.n_point);
+    plan = plan_uv_grid_reverse({points, of.channels, of.rows, of.jones}, tolerance, worth_seconds);
+    if (plan.obstacle.empty()) plan.others = part_of_sky(sky, sky.n_point, sky.n_source);
+    return plan;
+  }
+  place_all(plan, of, tolerance, worth_seconds);
+  if (!plan.obstacle.empty()) return plan;
+  plan.sky = expand_moves(sky, kSeriesShare * tolerance, worth_seconds);
+  plan.obstacle = plan.sky.obstacle;
+  if (!plan.obstacle.empty()) return plan;
+  plan.bound += plan.sky.series_error;
+  if (plan.sky.stokes) choose_mirror(plan);
+  plan.bound += choose_grids_in_reverse(plan, tolerance - plan.bound);
+  if (plan.obstacle.empty()) set_axes(plan);
   return plan;
 }
 

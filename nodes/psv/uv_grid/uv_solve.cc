@@ -14,30 +14,6 @@ namespace {
 /// Rows are shared out in ranges of so many visibilities, in whole vectors.
 constexpr std::size_t kRangeSamples = 1024, kVectorRows = 8;
 
-/// What is made once the method is chosen.
-void finish_plan(UvGridPlan& plan, const Channels& channels) {
-  for (GridAxis& axis : plan.axis) axis.transform = FourierTransform::of_length(axis.n_cell);
-  for (GridKernel& one : plan.kernels)
-    for (int i = 0; i < 2; ++i) {
-      const GridAxis& axis = plan.axis[i];
-      one.correction[i].resize(axis.n_mode);
-      for (std::size_t k = 0; k < axis.n_mode; ++k) {
-        const double kappa = double(axis.first_mode + static_cast<std::ptrdiff_t>(k)) / double(axis.n_cell);
-        one.correction[i][k] = one.kernel->inverse_transform(kappa);
-      }
-    }
-  finish_means(plan.means, channels);
-}
-
-/// Points in W, by how many there are, as far as some grids need.
-std::vector<Points> points_in_w(const UvGridPlan& plan) {
-  int most = 0;
-  for (const GridSeries& series : plan.series) most = std::max(most, series.n_w);
-  std::vector<Points> points;
-  for (int n = 0; n <= most; ++n) points.emplace_back(n);
-  return points;
-}
-
 /// Adds planes [slot][channel] of a row to its correlations XX, XY, YX, YY.
 void add_planes(const SeriesSky& sky, const std::vector<Complex<double>>& planes, std::size_t n_channel,
                 Complex<double>* row, std::ptrdiff_t plane_stride) {
