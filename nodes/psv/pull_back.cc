@@ -7,12 +7,14 @@
 #include "nodes/psv/planner/solve.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/slices.h"
+#include "nodes/psv/uv_grid/uv_reverse.h"
 
 namespace rimetree::psv {
 using namespace adjoint;
 using namespace device;
 using namespace pipeline;
 using namespace planner;
+using namespace uv_grid;
 namespace {
 
 SourceAdjoints pull_back_by_matrix(BatchContext& context, const Summed& of, const Reverse& way,
@@ -33,8 +35,12 @@ SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const
       context.warnings.add("psv-device-memory",
                            "node \"" + node.name() + "\" is differentiated on the host: " + error.what());
     }
-  const Reverse way = plan_reverse(of, wish, context.threads);
+  Reverse way = plan_reverse(of, wish, context.threads);
   if (way.sides) return pull_back_by_matrix(context, of, way, adjoints, wish);
+  if (way.uv_grid) {
+    context.notes.add("psv-uv-grid-adjoint", "PSV: derivatives by the uv grid (" + about_text(way.seconds) + ")");
+    return pull_back_by_uv_grid(of, *way.uv_grid, adjoints, context.threads, context.cancellation);
+  }
   context.notes.add("psv-direct-adjoint", "PSV: derivatives row by row (" + about_text(way.seconds) + ")");
   return pull_back_rows(of, adjoints, wish, context.threads, context.cancellation);
 }

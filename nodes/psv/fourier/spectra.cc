@@ -201,6 +201,20 @@ void include_plane(SeriesSky& to, Plane plane) {
   if (std::find(to.planes.begin(), to.planes.end(), target) == to.planes.end()) to.planes.push_back(target);
 }
 
+/// Weights of all planes that are there, from the coefficients of series, [source][plane of the spectra][term].
+void set_weights(SeriesSky& to, const std::vector<Plane>& planes, const std::vector<double>& c) {
+  to.weight.assign(to.n_source * to.planes.size() * to.n_term, {});
+  for (std::size_t p = 0; p < planes.size(); ++p) {
+    const auto [q, imaginary] = plane_in(to, planes[p]);
+    if (q == to.planes.size()) continue;
+    for (std::size_t s = 0; s < to.n_source; ++s)
+      for (std::size_t j = 0; j < to.n_term; ++j) {
+        Complex<double>& w = to.weight[(s * to.planes.size() + q) * to.n_term + j];
+        (imaginary ? w.im : w.re) = c[(s * planes.size() + p) * to.n_term + j];
+      }
+  }
+}
+
 }  // namespace
 
 SeriesPlane plane_in(const SeriesSky& sky, Plane plane) {
@@ -230,16 +244,7 @@ SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds)
   to.obstacle.clear();
   for (std::size_t p = 0; p < n_plane; ++p)
     if (!is_zero(spectra, p)) include_plane(to, sky.planes[p]);
-  to.weight.assign(sky.n_source * to.planes.size() * to.n_term, {});
-  for (std::size_t p = 0; p < n_plane; ++p) {
-    const auto [q, imaginary] = plane_in(to, sky.planes[p]);
-    if (q == to.planes.size()) continue;
-    for (std::size_t s = 0; s < sky.n_source; ++s)
-      for (std::size_t j = 0; j < to.n_term; ++j) {
-        Complex<double>& w = to.weight[(s * to.planes.size() + q) * to.n_term + j];
-        (imaginary ? w.im : w.re) = c[(s * n_plane + p) * to.n_term + j];
-      }
-  }
+  set_weights(to, sky.planes, c);
   return to;
 }
 
@@ -258,8 +263,9 @@ SeriesSky expand_moves(const Sky<double>& sky, double error, double worth_second
     for (std::size_t i = s * each; i < (s + 1) * each; ++i) keep_larger(largest, std::abs(sky.tangent_weights[i]));
     total += largest;
   }
-  fit_spectra({sky.n_source, sky.n_weight_channel, sky.planes.size(), sky.tangent_weights, total}, error, worth_seconds,
-              to);
+  const std::vector<double> c = fit_spectra(
+      {sky.n_source, sky.n_weight_channel, sky.planes.size(), sky.tangent_weights, total}, error, worth_seconds, to);
+  if (to.obstacle.empty()) set_weights(to, sky.planes, c);
   return to;
 }
 

@@ -36,8 +36,8 @@ struct SeriesSky {
 /// seconds of one core.
 SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds);
 
-/// The same for derivatives with respect to all weights: of all planes, with series for how these may move. There are
-/// no weights.
+/// The same for derivatives with respect to all weights: of all planes, with series for how these may move in place of
+/// weights, if spectra vary; else there are none.
 SeriesSky expand_moves(const Sky<double>& sky, double error, double worth_seconds);
 /// Which plane of an expanded sky a plane goes to, and whether as its real or its imaginary part.
 struct SeriesPlane {

@@ -47,6 +47,7 @@ struct Costs {
                           kInterpolate = 0.3;  ///< per sample; and kernel; and such vector
   static constexpr double kShare = 4;          ///< per channel, point and node of their rules, once for all rows
   static constexpr double kMeans = 0.1;        ///< per channel, point and plane of the means over cells
+  static constexpr double kGridsReverse = 2.4;   ///< going back, times the way there
   // Going back row by row, times the direct sum: of one plane, of several, with Jones terms, with such that vary along
   // channels.
   static constexpr double kRowsReverse[] = {4.4, 3.0, 1.4, 3.2};
@@ -123,7 +124,8 @@ double delay_seconds(const DelayPlan& plan) {
   return 1e-9 * nanoseconds;
 }
 
-double uv_grid_seconds(const Summed& of, const UvGridPlan& plan) {
+/// Of points.
+double grids_seconds(const UvGridPlan& plan) {
   const GridAxis &x = plan.axis[0], &y = plan.axis[1];
   const double n_source = double(plan.sky.n_source), n_sample = plan.means.n_sample;
   const auto line = [](const GridAxis& axis) { return double(axis.n_cell) * std::log2(double(axis.n_cell)); };
@@ -137,10 +139,13 @@ double uv_grid_seconds(const Summed& of, const UvGridPlan& plan) {
     samples += n_sample * series.n_w * Costs::kInterpolate * vectors;
   }
   const double means = plan.means.n_product * double(plan.series.size()) * Costs::kMeans * vector_factor();
+  return 1e-9 * (n_source * Costs::kPlaceOnGrid + grids + samples + means + plan.means.n_share * Costs::kShare);
+}
+
+double uv_grid_seconds(const Summed& of, const UvGridPlan& plan) {
   const double others =
       plan.others.n_source > 0 ? direct_seconds({plan.others, of.channels, of.rows, of.jones}, false) : 0;
-  return 1e-9 * (n_source * Costs::kPlaceOnGrid + grids + samples + means + plan.means.n_share * Costs::kShare) +
-         others;
+  return grids_seconds(plan) + others;
 }
 
 /// Products of complex numbers per pair and source.
@@ -187,6 +192,12 @@ double reverse_seconds(const Summed& of, const SidesPlan& plan) {
 double rows_reverse_seconds(const Summed& of) {
   const int kind = matrices_vary(of.sky, of.jones) ? 3 : of.jones.n_pair > 0 ? 2 : of.sky.planes.size() > 1 ? 1 : 0;
   return Costs::kRowsReverse[kind] * direct_seconds(of, false);
+}
+
+double uv_grid_reverse_seconds(const Summed& of, const UvGridPlan& plan) {
+  const double others =
+      plan.others.n_source > 0 ? rows_reverse_seconds({plan.others, of.channels, of.rows, of.jones}) : 0;
+  return Costs::kGridsReverse * grids_seconds(plan) + others;
 }
 
 const char* name_of(MethodKind method) {
@@ -317,12 +328,18 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
 }
 
 Reverse plan_reverse(const Summed& of, adjoint::SourceWish wish, ThreadPool& threads) {
-  SidesPlan plan = sides_plan(of, kSmallestTolerance, threads, wish.weights);
-  const double by_rows = rows_reverse_seconds(of);
-  if (!adjoint::reverse_obstacle(plan, of.sky, wish).empty()) return {{}, by_rows};
-  const double by_sides = reverse_seconds(of, plan);
-  if (by_sides >= by_rows) return {{}, by_rows};
-  return {std::move(plan), by_sides};
+  Reverse way{{}, {}, rows_reverse_seconds(of)};
+  SidesPlan sides = sides_plan(of, kSmallestTolerance, threads, wish.weights);
+  if (adjoint::reverse_obstacle(sides, of.sky, wish).empty()) {
+    const double seconds = reverse_seconds(of, sides);
+    if (seconds < way.seconds) way = {std::move(sides), {}, seconds};
+  }
+  if (wish.weights && !wish.positions && !wish.shapes) {
+    UvGridPlan uv_grid = plan_uv_grid_reverse(of, kSmallestTolerance, way.seconds);
+    const double seconds = uv_grid.obstacle.empty() ? uv_grid_reverse_seconds(of, uv_grid) : way.seconds;
+    if (seconds < way.seconds) way = {{}, std::move(uv_grid), seconds};
+  }
+  return way;
 }
 
 Choice expected_choice(const Outlook& outlook, const Channels& channels) {

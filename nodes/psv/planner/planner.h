@@ -49,10 +49,12 @@ void check_tolerance(double tolerance);
 /// Throws Error for a tolerance below kSmallestTolerance.
 Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads);
 
-/// How to go back: by the matrix product where it can give what is wished for and its sum costs less than the direct
-/// one, else row by row. Going back takes about three times as long as the sum, by either way.
+/// How to go back: by the matrix product or the uv grid where these can give what is wished for and cost least, else
+/// row by row. Going back takes about three times as long as the sum row by row or by the matrix product, about twice
+/// as long by the uv grid.
 struct Reverse {
   std::optional<SidesPlan> sides;
+  std::optional<UvGridPlan> uv_grid;
   double seconds = 0;  ///< estimate on one core
 };
 Reverse plan_reverse(const Summed& of, adjoint::SourceWish wish, ThreadPool& threads);

@@ -21,12 +21,6 @@ double grid_error(const GriddingKernel& kernel, int n_w) {
   return (one * (2 + one) + kRounding * kernel.growth * kernel.growth) * growth_between(n_w);
 }
 
-/// Planes with one number make up a correlation together.
-std::size_t correlation_of(const SeriesSky& sky, std::size_t plane) {
-  if (!sky.stokes) return plane;
-  return sky.planes[plane] == Plane::kI || sky.planes[plane] == Plane::kQ ? 0 : 1;
-}
-
 /// The grids of a series, and how wide their kernel is.
 struct Chosen {
   GridSeries series;
@@ -68,53 +62,71 @@ void set_grids(UvGridPlan& plan, std::vector<Chosen> all) {
   }
 }
 
-}  // namespace
-
-double choose_grids_for(UvGridPlan& plan, const std::vector<double>& flux, double tolerance) {
-  const std::size_t n_plane = plan.sky.planes.size(), n_term = plan.sky.n_term;
+/// Series with these fractions of the flux, [plane][term]. Errors of the planes of a group, [plane], add up.
+double choose_all(UvGridPlan& plan, const std::vector<double>& flux, const std::vector<std::size_t>& group,
+                  double tolerance) {
+  const std::size_t n_term = plan.sky.n_term;
   const std::vector<double> in_w = w_errors(plan);
   // With shares that go as the root of the flux, the largest series get nearly all.
-  std::vector<double> roots(std::max<std::size_t>(n_plane, 2), 0.0), error(roots.size(), 0.0);
-  for (std::size_t i = 0; i < flux.size(); ++i) roots[correlation_of(plan.sky, i / n_term)] += std::sqrt(flux[i]);
+  std::vector<double> roots(group.size() + 2, 0.0), error(roots.size(), 0.0);
+  for (std::size_t i = 0; i < flux.size(); ++i) roots[group[i / n_term]] += std::sqrt(flux[i]);
   std::vector<Chosen> all;
   for (std::size_t i = 0; i < flux.size(); ++i) {
-    const std::size_t correlation = correlation_of(plan.sky, i / n_term);
+    const std::size_t together = group[i / n_term];
     if (double(flux.size()) * flux[i] <= kLeftOut * tolerance && i > 0) {
-      error[correlation] += flux[i];  // means make no more of it
+      error[together] += flux[i];  // means make no more of it
       continue;
     }
-    const double allowed = (1 - kLeftOut) * tolerance * std::sqrt(flux[i]) / roots[correlation];
+    const double allowed = (1 - kLeftOut) * tolerance * std::sqrt(flux[i]) / roots[together];
     all.push_back(choose(plan, i, flux[i], allowed, in_w));
     if (!plan.obstacle.empty()) return 0;
-    error[correlation] += all.back().error;
+    error[together] += all.back().error;
   }
   set_grids(plan, std::move(all));
   return *std::max_element(error.begin(), error.end());
 }
 
-double choose_grids_in_reverse(UvGridPlan& plan, double tolerance) {
-  const std::vector<double> in_w = w_errors(plan);
-  std::vector<Chosen> all;
-  for (std::size_t i = 0; i < plan.sky.planes.size() * plan.sky.n_term; ++i) {
-    all.push_back(choose(plan, i, 1, tolerance, in_w));
-    if (!plan.obstacle.empty()) return 0;
-  }
-  const double error = all.front().error;
-  set_grids(plan, std::move(all));
-  return error;
-}
-
-double choose_grids(UvGridPlan& plan, double total_flux, double tolerance) {
-  const SeriesSky& sky = plan.sky;
+/// What is on the grids of each series, [plane][term].
+std::vector<double> flux_of(const SeriesSky& sky) {
   const std::size_t n_series = sky.planes.size() * sky.n_term;
   std::vector<double> flux(n_series, 0.0);
   for (std::size_t s = 0; s < sky.n_source; ++s)
     for (std::size_t i = 0; i < n_series; ++i) flux[i] += abs(sky.weight[s * n_series + i]);
-  for (double& one : flux) {
-    one /= total_flux;
-    if (!std::isfinite(one)) one = 1;  // what is no number must not be left out
-  }
+  return flux;
+}
+
+/// What is no number must not be left out.
+double fraction(double part, double whole) { return std::isfinite(part / whole) ? part / whole : 1; }
+
+}  // namespace
+
+double choose_grids_for(UvGridPlan& plan, const std::vector<double>& flux, double tolerance) {
+  // I and Q make up XX and YY together, U and V the others.
+  std::vector<std::size_t> group;
+  for (std::size_t p = 0; p < plan.sky.planes.size(); ++p)
+    group.push_back(!plan.sky.stokes ? p : plan.sky.planes[p] == Plane::kI || plan.sky.planes[p] == Plane::kQ ? 0 : 1);
+  return choose_all(plan, flux, group, tolerance);
+}
+
+double choose_grids(UvGridPlan& plan, double total_flux, double tolerance) {
+  std::vector<double> flux = flux_of(plan.sky);
+  for (double& one : flux) one = fraction(one, total_flux);
   return choose_grids_for(plan, flux, tolerance);
+}
+
+double choose_grids_in_reverse(UvGridPlan& plan, double tolerance) {
+  const std::size_t n_plane = plan.sky.planes.size(), n_term = plan.sky.n_term;
+  std::vector<double> flux(n_plane * n_term, 1.0);
+  if (!plan.sky.weight.empty()) flux = flux_of(plan.sky);
+  std::vector<std::size_t> group(n_plane);
+  for (std::size_t p = 0; p < n_plane; ++p) {
+    const auto own = flux.begin() + static_cast<std::ptrdiff_t>(p * n_term);
+    const double largest = *std::max_element(own, own + static_cast<std::ptrdiff_t>(n_term));
+    for (std::size_t j = 0; j < n_term; ++j)
+      own[static_cast<std::ptrdiff_t>(j)] = fraction(flux[p * n_term + j], largest);
+    group[p] = p;
+  }
+  return choose_all(plan, flux, group, tolerance);
 }
 
 }  // namespace rimetree::psv::uv_grid

@@ -124,15 +124,16 @@ class Gridder {
 void add_weights(const Sky<double>& sky, const UvGridPlan& plan, const PlacedSources& sources, const Gained& gained,
                  double* weights) {
   const std::size_t n_plane = sky.planes.size(), n_channel = sky.n_weight_channel, n_term = plan.sky.n_term;
-  std::vector<std::size_t> series(plan.sky.planes.size() * n_term);
+  constexpr auto kLeftOut = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> series(plan.sky.planes.size() * n_term, kLeftOut);
   for (std::size_t i = 0; i < plan.series.size(); ++i) series[plan.series[i].plane * n_term + plan.series[i].term] = i;
   std::vector<double> terms(n_term);
   for (std::size_t p = 0; p < n_plane; ++p) {
     const auto [plane, imaginary] = plane_in(plan.sky, sky.planes[p]);
     for (std::size_t i = 0; i < sources.order.size(); ++i) {
       for (std::size_t j = 0; j < n_term; ++j) {
-        const Complex<double> x = gained[series[plane * n_term + j]][i];
-        terms[j] = imaginary ? -x.im : x.re;
+        const std::size_t number = series[plane * n_term + j];
+        terms[j] = number == kLeftOut ? 0 : imaginary ? -gained[number][i].im : gained[number][i].re;
       }
       pull_back_series(n_term, n_channel, terms.data(), weights + sources.order[i] * n_channel * n_plane + p, n_plane);
     }
