@@ -44,10 +44,10 @@ struct Costs {
   static constexpr double kWeigh = 70, kCells = 2.0;   ///< per source and grid; and vector of the kernel's cells
   static constexpr double kLine = 0.4, kColumn = 1.5;  ///< per cell of a transform, and binary digit of the cells
   static constexpr double kPlaceSample = 110, kKernels = 60,
-                          kInterpolate = 0.3;  ///< per sample; and kernel; and such vector
-  static constexpr double kShare = 4;          ///< per channel, point and node of their rules, once for all rows
-  static constexpr double kMeans = 0.1;        ///< per channel, point and plane of the means over cells
-  static constexpr double kGridsReverse = 2.4;   ///< going back, times the way there
+                          kInterpolate = 0.3;   ///< per sample; and kernel; and such vector
+  static constexpr double kShare = 4;           ///< per channel, point and node of their rules, once for all rows
+  static constexpr double kMeans = 0.1;         ///< per channel, point and plane of the means over cells
+  static constexpr double kGridsReverse = 2.4;  ///< going back, times the way there
   // Going back row by row, times the direct sum: of one plane, of several, with Jones terms, with such that vary along
   // channels.
   static constexpr double kRowsReverse[] = {4.4, 3.0, 1.4, 3.2};
@@ -191,7 +191,13 @@ double reverse_seconds(const Summed& of, const SidesPlan& plan) {
 }
 double rows_reverse_seconds(const Summed& of) {
   const int kind = matrices_vary(of.sky, of.jones) ? 3 : of.jones.n_pair > 0 ? 2 : of.sky.planes.size() > 1 ? 1 : 0;
-  return Costs::kRowsReverse[kind] * direct_seconds(of, false);
+  const double direct = direct_seconds(of, false);
+  if (of.jones.n_pair > 0) return Costs::kRowsReverse[kind] * direct;
+  // Smearing takes as long as in the sum, and no longer.
+  Rows rows = of.rows;
+  rows.du = nullptr;
+  const double plain = direct_seconds({of.sky, of.channels, rows, of.jones}, false);
+  return Costs::kRowsReverse[kind] * plain + direct - plain;
 }
 
 double uv_grid_reverse_seconds(const Summed& of, const UvGridPlan& plan) {
