@@ -73,3 +73,33 @@ def test_sources_with_a_shape_among_many_points(tmp_path, observed):
     report = run(observed, rt.sky.SkyModel([*points, wide]))
     assert any("22501 sources" in note and "total flux: uv grid (" in note for note in report.notes), report.notes
     assert report.verification.passed
+
+
+@pytest.mark.parametrize("spectra", [False, True])
+def test_gradients_by_fluxes_of_many_points_take_the_uv_grid(observed, spectra):
+    rng = np.random.default_rng(2)
+    x = np.linspace(-0.012, 0.012, PIXELS)
+    lm = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
+    ns = rt.NodeScope()
+    ns.lmn << rt.Constant(np.column_stack([lm, np.sqrt(1 - (lm**2).sum(axis=1))]))
+    for k in range(3):
+        wide = np.exp(-((lm - rng.uniform(-0.01, 0.01, 2)) ** 2).sum(axis=1) / 2e-5)
+        ns.component(k) << rt.Parm(1.0 + k, solvable=True) * rt.Constant(1e-3 * wide)
+    ns.flux << rt.Add(*(ns.component(k) for k in range(3)))
+    if spectra:
+        ns.flux_at << ns.flux * rt.Exp(rt.Parm(-0.7, solvable=True) * rt.Log(rt.Freq() / 1.4e9))
+    for p, q in rt.ms.baselines(observed):
+        spigot = {"station_1_index": p, "station_2_index": q}
+        uvw = rt.Spigot(**spigot, input_column="UVW", include_deriv=True)
+        ns.V(p, q) << rt.PSV(ns.lmn, ns.flux_at if spectra else ns.flux, uvw)
+        ns.residual(p, q) << rt.Condeq(rt.Spigot(**spigot, input_column="DATA"), ns.V(p, q))
+    ns.chi_square << rt.ChiSquare(*(ns.residual(p, q) for p, q in rt.ms.baselines(observed)))
+    forest = rt.Forest(ns)
+    objective = rt.MsObjective(forest, observed)
+    start = forest.parameter_vector()
+    value, gradient = objective(start)
+    assert any("derivatives by the uv grid" in note for note in forest.notes()), forest.notes()
+    for i in range(len(start)):
+        step = 1e-4 * np.eye(len(start))[i]
+        slope = (objective.value(start + step) - objective.value(start - step)) / 2e-4
+        assert gradient[i] == pytest.approx(slope, rel=1e-6)
