@@ -66,7 +66,7 @@ struct Sky {
   std::vector<double> brightness;           ///< [source][weight channel][4][re, im]; only where Jones terms follow
   /// As `weights`, of the direction in which the brightness may move; only where these vary along channels.
   std::vector<double> tangent_weights;
-  std::vector<std::size_t> order;           ///< [source]: the caller's number of each
+  std::vector<std::size_t> order;  ///< [source]: the caller's number of each
   std::vector<SourceBlock> blocks;
   Extent extent;
   std::vector<AlikeSources> alike() const;

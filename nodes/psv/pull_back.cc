@@ -1,20 +1,19 @@
 #include "nodes/psv/pull_back.h"
 
 #include "nodes/psv/adjoint/sky_adjoints.h"
+#include "nodes/psv/adjoint/uv_adjoint.h"
 #include "nodes/psv/brightness_terms.h"
 #include "nodes/psv/bundle.h"
 #include "nodes/psv/device/adjoint_solve.h"
 #include "nodes/psv/planner/solve.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/slices.h"
-#include "nodes/psv/uv_grid/uv_reverse.h"
 
 namespace rimetree::psv {
 using namespace adjoint;
 using namespace device;
 using namespace pipeline;
 using namespace planner;
-using namespace uv_grid;
 namespace {
 
 SourceAdjoints pull_back_by_matrix(BatchContext& context, const Summed& of, const Reverse& way,

@@ -56,7 +56,7 @@ ROOMS = {
         "general": set(),
         "pipeline": set(),
         "matrix": {"pipeline"},
-        "adjoint": {"direct", "pipeline", "matrix"},
+        "adjoint": {"direct", "pipeline", "matrix", "uv_grid"},
         "device": {"pipeline", "adjoint"},
         "planner": {"direct", "fourier", "delay", "uv_grid", "pipeline", "matrix", "adjoint", "device"},
     },

@@ -16,8 +16,8 @@ double choose_grids(UvGridPlan& plan, double total_flux, double tolerance);
 /// The same where each series has these fractions of the flux, [plane][term].
 double choose_grids_for(UvGridPlan& plan, const std::vector<double>& flux, double tolerance);
 
-/// The same for derivatives with respect to what is on the grids. Of each plane they are as exact as that where it moves
-/// most, and less so in terms in which it moves little.
+/// The same for derivatives with respect to what is on the grids. Of each plane they are as exact as that where it
+/// moves most, and less so in terms in which it moves little.
 double choose_grids_in_reverse(UvGridPlan& plan, double tolerance);
 
 }  // namespace rimetree::psv::uv_grid

@@ -8,16 +8,13 @@
 
 namespace rimetree::psv::uv_grid {
 namespace {
-using adjoint::ResultAdjoints;
-using adjoint::SourceAdjoints;
-
 /// The derivatives with respect to one series of all sources, [series][source as placed].
 using Gained = std::vector<std::vector<Complex<double>>>;
 
 /// Adds the adjoints of rows to grids that are there together, some rows after the others.
 class Gridder {
  public:
-  Gridder(const Summed& of, const UvGridPlan& plan, const ResultAdjoints& adjoints, ThreadPool& threads,
+  Gridder(const Summed& of, const UvGridPlan& plan, const GivenAdjoints& adjoints, ThreadPool& threads,
           Cancellation& cancellation, std::size_t sample_bytes)
       : of_(of),
         plan_(plan),
@@ -107,7 +104,7 @@ class Gridder {
 
   const Summed& of_;
   const UvGridPlan& plan_;
-  const ResultAdjoints& adjoints_;
+  const GivenAdjoints& adjoints_;
   ThreadPool& threads_;
   Cancellation& cancellation_;
   std::size_t sample_bytes_;
@@ -142,8 +139,8 @@ void add_weights(const Sky<double>& sky, const UvGridPlan& plan, const PlacedSou
 
 }  // namespace
 
-SourceAdjoints pull_back_by_uv_grid(const Summed& of, UvGridPlan& plan, const ResultAdjoints& adjoints,
-                                    ThreadPool& threads, Cancellation& cancellation, const ReverseMemory& memory) {
+void pull_back_points(const Summed& of, UvGridPlan& plan, const GivenAdjoints& adjoints, double* weights,
+                      ThreadPool& threads, Cancellation& cancellation, const ReverseMemory& memory) {
   finish_plan(plan, of.channels);
   const PlacedSources sources = place_sources(plan, threads);
   const std::size_t n_grid = plan.grids.size(), size = plan.grid_size();
@@ -161,17 +158,7 @@ SourceAdjoints pull_back_by_uv_grid(const Summed& of, UvGridPlan& plan, const Re
       reader.read(number, grids.data() + g * size, gained[number.series].data());
     }
   }
-  const adjoint::SourceWish wish{.weights = true};
-  SourceAdjoints found = adjoint::zero_adjoints(of.sky, wish);
-  add_weights(of.sky, plan, sources, gained, found.weights.data());
-  if (plan.others.n_source > 0) {
-    const JonesTerms none;
-    const SourceAdjoints rest =
-        adjoint::pull_back_rows({plan.others, of.channels, of.rows, none}, adjoints, wish, threads, cancellation);
-    std::copy(rest.weights.begin(), rest.weights.end(),
-              found.weights.end() - static_cast<std::ptrdiff_t>(rest.weights.size()));
-  }
-  return found;
+  add_weights(of.sky, plan, sources, gained, weights);
 }
 
 }  // namespace rimetree::psv::uv_grid

@@ -97,7 +97,7 @@ def test_gradients_by_fluxes_of_many_points_take_the_uv_grid(observed, spectra):
     forest = rt.Forest(ns)
     objective = rt.MsObjective(forest, observed)
     start = forest.parameter_vector()
-    value, gradient = objective(start)
+    _, gradient = objective(start)
     assert any("derivatives by the uv grid" in note for note in forest.notes()), forest.notes()
     for i in range(len(start)):
         step = 1e-4 * np.eye(len(start))[i]

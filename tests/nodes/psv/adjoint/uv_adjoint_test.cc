@@ -1,5 +1,5 @@
 // The uv grid in reverse against the adjoint kernels, which go row by row.
-#include "nodes/psv/uv_grid/uv_reverse.h"
+#include "nodes/psv/adjoint/uv_adjoint.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct Reversed {
   SourceAdjoints by_grid(int n_thread = 1, const psv::uv_grid::ReverseMemory& memory = {}) {
     ThreadPool threads(n_thread);
     Cancellation cancellation;
-    return psv::uv_grid::pull_back_by_uv_grid(of(), plan, problem.given(), threads, cancellation, memory);
+    return psv::adjoint::pull_back_by_uv_grid(of(), plan, problem.given(), threads, cancellation, memory);
   }
   /// What each plane of each source gains along the direction in which weights move, where they vary along channels.
   std::vector<double> along_moves(const SourceAdjoints& found) const {
@@ -75,7 +75,7 @@ CaseOptions wide_field() {
   return o;
 }
 
-TEST(UvReverse, GivesWhatGoingRowByRowDoes) {
+TEST(UvAdjoint, GivesWhatGoingRowByRowDoes) {
   for (const Polarisation polarisation : {Polarisation::kUnpolarised, Polarisation::kFull, Polarisation::kGeneral})
     for (const bool smearing : {false, true}) {
       CaseOptions o = wide_field();
@@ -85,7 +85,7 @@ TEST(UvReverse, GivesWhatGoingRowByRowDoes) {
     }
 }
 
-TEST(UvReverse, MeetsEveryTolerance) {
+TEST(UvAdjoint, MeetsEveryTolerance) {
   for (const double tolerance : {1e-3, 1e-6, 1e-9, 2e-12}) {
     CaseOptions o = wide_field();
     o.smearing = true;
@@ -93,7 +93,7 @@ TEST(UvReverse, MeetsEveryTolerance) {
   }
 }
 
-TEST(UvReverse, TakesChannelsInAnyOrder) {
+TEST(UvAdjoint, TakesChannelsInAnyOrder) {
   for (const Grid grid : {Grid::kDescending, Grid::kGapped, Grid::kIrregular})
     for (const std::size_t n_channel : {std::size_t{1}, std::size_t{7}, std::size_t{200}}) {
       CaseOptions o = wide_field();
@@ -104,7 +104,7 @@ TEST(UvReverse, TakesChannelsInAnyOrder) {
     }
 }
 
-TEST(UvReverse, TakesSpectraThatMoveSmoothly) {
+TEST(UvAdjoint, TakesSpectraThatMoveSmoothly) {
   for (const Polarisation polarisation : {Polarisation::kUnpolarised, Polarisation::kFull, Polarisation::kGeneral})
     for (const bool smearing : {false, true}) {
       CaseOptions o = wide_field();
@@ -116,7 +116,7 @@ TEST(UvReverse, TakesSpectraThatMoveSmoothly) {
     }
 }
 
-TEST(UvReverse, TakesSourcesWithAShapeRowByRow) {
+TEST(UvAdjoint, TakesSourcesWithAShapeRowByRow) {
   for (const bool spectra : {false, true}) {
     CaseOptions o = wide_field();
     o.n_channel = 100;
@@ -126,7 +126,7 @@ TEST(UvReverse, TakesSourcesWithAShapeRowByRow) {
   }
 }
 
-TEST(UvReverse, BitsDoNotDependOnTheNumberOfThreads) {
+TEST(UvAdjoint, BitsDoNotDependOnTheNumberOfThreads) {
   CaseOptions o = wide_field();
   o.n_source = 300;
   o.polarisation = Polarisation::kFull;
@@ -136,7 +136,7 @@ TEST(UvReverse, BitsDoNotDependOnTheNumberOfThreads) {
   for (const int n_thread : {2, 3, 5}) expect_same_bits(one, reversed.by_grid(n_thread));
 }
 
-TEST(UvReverse, TakesAsManyGridsAndSamplesAsFitIntoMemory) {
+TEST(UvAdjoint, TakesAsManyGridsAndSamplesAsFitIntoMemory) {
   for (const Polarisation polarisation : {Polarisation::kFull, Polarisation::kGeneral}) {
     CaseOptions o = wide_field();
     o.polarisation = polarisation;
@@ -150,7 +150,7 @@ TEST(UvReverse, TakesAsManyGridsAndSamplesAsFitIntoMemory) {
   }
 }
 
-TEST(UvReverse, SaysWhatStandsInItsWay) {
+TEST(UvAdjoint, SaysWhatStandsInItsWay) {
   const auto expect = [](const CaseOptions& o, const char* text, double tolerance = 1e-6) {
     const std::string obstacle = Reversed(o, tolerance).plan.obstacle;
     EXPECT_NE(obstacle.find(text), std::string::npos) << text << ": " << obstacle;
