@@ -10,7 +10,7 @@ namespace {
 
 /// What interpolation in W may take of the tolerance of a series, and all that is left out of the whole. Errors in W
 /// fall quickly with one more point; the kernel, whose error falls in coarse steps of its width, gets what is left.
-constexpr double kWShare = 0.01, kLeftOut = 0.01;
+constexpr double kWShare = 0.05, kLeftOut = 0.01;
 /// Rounding in double precision on the way to the grid and off it, before the kernel lets it grow, on either axis.
 /// Errors of the cells that a kernel covers do not add up in phase: tests find a hundredth of this.
 constexpr double kRounding = 1e-15;
