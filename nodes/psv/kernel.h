@@ -64,7 +64,7 @@ struct Sky {
   std::vector<T> weights;                   ///< [source][weight channel][plane], padded at the end
   std::vector<T> relative_weights;          ///< [source][plane]: of the first plane's; empty where that does not do
   std::vector<double> brightness;           ///< [source][weight channel][4][re, im]; only where Jones terms follow
-  /// As `weights`, of the direction in which the brightness may move; only where these vary along channels.
+  /// As `weights`, of the direction in which the brightness may move; empty where nobody asks, or Jones terms follow.
   std::vector<double> tangent_weights;
   std::vector<std::size_t> order;  ///< [source]: the caller's number of each
   std::vector<SourceBlock> blocks;

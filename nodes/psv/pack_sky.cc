@@ -225,7 +225,7 @@ Sky<T> pack_sky(const SkyInput& in) {
         for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(plane, &b.e[0].re)));
     }
   }
-  if (!tangents.empty() && n_channel > 1 && !in.with_jones)
+  if (!tangents.empty() && !in.with_jones)
     for (const std::size_t s : sky.order)
       for (const Brightness& b : std::span(tangents).subspan(s * n_channel, n_channel))
         for (const Plane plane : sky.planes) sky.tangent_weights.push_back(plane_weight(plane, &b.e[0].re));

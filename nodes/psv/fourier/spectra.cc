@@ -251,9 +251,13 @@ SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds)
 SeriesSky expand_moves(const Sky<double>& sky, double error, double worth_seconds) {
   SeriesSky to = places_of(sky);
   for (const Plane plane : sky.planes) include_plane(to, plane);
-  if (sky.n_weight_channel == 1) return to;
   const std::size_t each = sky.n_weight_channel * sky.planes.size();
-  if (sky.tangent_weights.size() != sky.n_source * each) {
+  const bool known = sky.tangent_weights.size() == sky.n_source * each;
+  if (sky.n_weight_channel == 1) {
+    if (known) set_weights(to, sky.planes, sky.tangent_weights);
+    return to;
+  }
+  if (!known) {
     to.obstacle = "nobody knows how spectra move";
     return to;
   }

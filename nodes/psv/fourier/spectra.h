@@ -37,7 +37,7 @@ struct SeriesSky {
 SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds);
 
 /// The same for derivatives with respect to all weights: of all planes, with series for how these may move in place of
-/// weights, if spectra vary; else there are none.
+/// weights. Where nobody knows how, there are no weights, and spectra that vary are an obstacle.
 SeriesSky expand_moves(const Sky<double>& sky, double error, double worth_seconds);
 /// Which plane of an expanded sky a plane goes to, and whether as its real or its imaginary part.
 struct SeriesPlane {

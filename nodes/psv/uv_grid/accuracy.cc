@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "runtime/math/conventions.h"
 
@@ -73,7 +74,7 @@ double choose_all(UvGridPlan& plan, const std::vector<double>& flux, const std::
   std::vector<Chosen> all;
   for (std::size_t i = 0; i < flux.size(); ++i) {
     const std::size_t together = group[i / n_term];
-    if (double(flux.size()) * flux[i] <= kLeftOut * tolerance && i > 0) {
+    if (double(flux.size()) * flux[i] <= kLeftOut * tolerance) {
       error[together] += flux[i];  // means make no more of it
       continue;
     }
@@ -82,6 +83,7 @@ double choose_all(UvGridPlan& plan, const std::vector<double>& flux, const std::
     if (!plan.obstacle.empty()) return 0;
     error[together] += all.back().error;
   }
+  if (all.empty()) plan.obstacle = "there is nothing to sum up";
   set_grids(plan, std::move(all));
   return *std::max_element(error.begin(), error.end());
 }
@@ -120,10 +122,11 @@ double choose_grids_in_reverse(UvGridPlan& plan, double tolerance) {
   if (!plan.sky.weight.empty()) flux = flux_of(plan.sky);
   std::vector<std::size_t> group(n_plane);
   for (std::size_t p = 0; p < n_plane; ++p) {
-    const auto own = flux.begin() + static_cast<std::ptrdiff_t>(p * n_term);
-    const double largest = *std::max_element(own, own + static_cast<std::ptrdiff_t>(n_term));
-    for (std::size_t j = 0; j < n_term; ++j)
-      own[static_cast<std::ptrdiff_t>(j)] = fraction(flux[p * n_term + j], largest);
+    const std::span<double> own(flux.data() + p * n_term, n_term);
+    // Planes that do not move are left out.
+    const double largest = *std::max_element(own.begin(), own.end());
+    if (!std::all_of(own.begin(), own.end(), [](double one) { return one == 0; }))
+      for (double& one : own) one = fraction(one, largest);
     group[p] = p;
   }
   return choose_all(plan, flux, group, tolerance);

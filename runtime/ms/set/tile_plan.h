@@ -41,13 +41,14 @@ struct RowSelection {
   std::size_t slot_unit() const;
 };
 
-/// One tile: time slots [first_slot, first_slot + n_slot) of the plan.
+/// How many rows of a tile are of a scan.
 struct ScanRows {
   int observation = 0;  ///< OBSERVATION_ID; 0 where nobody knows
   int scan = 0;         ///< SCAN_NUMBER; likewise
   std::size_t n_row = 0;
 };
 
+/// One tile: time slots [first_slot, first_slot + n_slot) of the plan.
 struct TileKey {
   int data_desc_id = 0;
   int field_id = 0;

@@ -116,6 +116,23 @@ TEST(UvAdjoint, TakesSpectraThatMoveSmoothly) {
     }
 }
 
+TEST(UvAdjoint, LeavesOutWhatDoesNotMove) {
+  CaseOptions o = wide_field();
+  o.polarisation = Polarisation::kFull;
+  Reversed reversed(o);
+  ASSERT_EQ(reversed.plan.series.size(), 4u);
+  std::vector<double> moves(4 * o.n_source, 0.0);
+  for (std::size_t s = 0; s < o.n_source; ++s) moves[4 * s + 1] = 0.3;  // Q
+  reversed.problem.sky.tangent_weights = moves;
+  reversed.plan = psv::uv_grid::plan_uv_grid_reverse(reversed.of(), 1e-11, 1e9);
+  ASSERT_EQ(reversed.plan.series.size(), 1u);
+  const std::vector<double> got = reversed.by_grid().weights, all = reversed.problem.on_host(kWeights).weights;
+  for (std::size_t s = 0; s < o.n_source; ++s) {
+    EXPECT_NEAR(got[4 * s + 1], all[4 * s + 1], 1e-11 * reversed.all_in_phase());
+    EXPECT_EQ(got[4 * s], 0);
+  }
+}
+
 TEST(UvAdjoint, TakesSourcesWithAShapeRowByRow) {
   for (const bool spectra : {false, true}) {
     CaseOptions o = wide_field();

@@ -213,6 +213,23 @@ TEST(UvGrid, SeriesFollowSpectra) {
     }
 }
 
+TEST(UvGrid, TakesSpectraWhoseFirstTermIsNothing) {
+  // Odd around the middle of the band, as rotation measures make Stokes U.
+  CaseOptions o = wide_field(30);
+  o.n_channel = 65;
+  o.spectra = o.smooth = true;
+  Case c(o);
+  for (std::size_t i = 0; i < c.brightness.size(); ++i) {
+    const double x = double(i % o.n_channel) / 32 - 1;
+    c.brightness[i] = c.brightness[i - i % o.n_channel];
+    if (c.brightness[i].re != 0) c.brightness[i] = {x, 0};
+  }
+  Gridded gridded(c, 1e-9);
+  ASSERT_EQ(gridded.plan.obstacle, "");
+  EXPECT_EQ(gridded.plan.series.size(), 1u);
+  EXPECT_EQ(gridded.plan.series.front().term, 1u);
+}
+
 TEST(UvGrid, TakesAnyNumberOfSources) {
   for (const std::size_t n_source : {1, 2, 63, 64, 65, 700}) {
     CaseOptions o = wide_field();
