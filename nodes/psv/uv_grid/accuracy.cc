@@ -37,6 +37,8 @@ std::vector<double> w_errors(const UvGridPlan& plan) {
 /// What serves series `number`, which has such a fraction of the flux, with an error of at most `allowed` of the total.
 Chosen choose(UvGridPlan& plan, std::size_t number, double flux, double allowed, const std::vector<double>& in_w) {
   Chosen chosen;
+  plan.obstacle = "the tolerance is beyond its kernels";
+  if (!(allowed > 0)) return chosen;
   const double growth = flux * plan.means.growth, in_points = kWShare * allowed;
   const int n_w = fewest_points(in_w, in_points / growth);
   if (n_w == 0) {
@@ -45,9 +47,10 @@ Chosen choose(UvGridPlan& plan, std::size_t number, double flux, double allowed,
   }
   for (int width = 4; width <= kMaxKernelWidth; width += 2) {
     const double error = growth * grid_error(gridding_kernel(width), n_w) + in_points;
-    if (error <= allowed) return {{number / plan.sky.n_term, number % plan.sky.n_term, 0, n_w}, width, error};
+    if (!(error <= allowed)) continue;
+    plan.obstacle.clear();
+    return {{number / plan.sky.n_term, number % plan.sky.n_term, 0, n_w}, width, error};
   }
-  plan.obstacle = "the tolerance is beyond its kernels";
   return chosen;
 }
 
