@@ -9,7 +9,9 @@
 
 namespace rimetree::psv::uv_grid {
 
-inline constexpr std::size_t kStripModes = 32;  ///< of U, to which samples are added together
+/// Modes of U, to which samples are added together. Narrower strips share dense parts of the grid better among threads,
+/// and cut more samples in two.
+inline constexpr std::size_t kStripModes = 32;
 
 /// The samples of some rows, and what they bring to series [first_series, end_series).
 struct SampleBatch {

@@ -134,55 +134,56 @@ void set_axes(UvGridPlan& plan) {
     plan.obstacle = "the grid would be too large for so wide a field and so long baselines";
 }
 
-}  // namespace
+/// Of points, which have their places: what is on the grids, and how exact these are.
+using ChooseSky = void (*)(UvGridPlan& plan, const Sky<double>& sky, double tolerance, double worth_seconds);
 
-UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds) {
+/// Of all sources; `choose_sky` is asked for points alone.
+UvGridPlan plan_by(ChooseSky choose_sky, const Summed& of, double tolerance, double worth_seconds) {
   const Sky<double>& sky = of.sky;
   UvGridPlan plan;
   plan.obstacle = obstacle_of(of, worth_seconds);
   if (!plan.obstacle.empty()) return plan;
   if (sky.n_point < sky.n_source) {
     const Sky<double> points = part_of_sky(sky, 0, sky.n_point);
-    plan = plan_uv_grid({points, of.channels, of.rows, of.jones}, tolerance, worth_seconds);
+    plan = plan_by(choose_sky, {points, of.channels, of.rows, of.jones}, tolerance, worth_seconds);
     if (!plan.obstacle.empty()) return plan;
     plan.others = part_of_sky(sky, sky.n_point, sky.n_source);
     plan.bound = std::max(plan.bound, kSmallestTolerance);
     return plan;
   }
   place_all(plan, of, tolerance, worth_seconds);
-  if (!plan.obstacle.empty()) return plan;
-  plan.sky = expand_sky(sky, kSeriesShare * tolerance, worth_seconds);
-  plan.obstacle = plan.sky.obstacle;
-  if (plan.obstacle.empty() && plan.sky.planes.empty()) plan.obstacle = "there is nothing to sum up";
-  if (!plan.obstacle.empty()) return plan;
-  plan.bound += plan.sky.series_error;
-  if (plan.sky.stokes) choose_mirror(plan);
-  plan.bound += choose_grids(plan, sky.total_flux, tolerance - plan.bound);
+  if (plan.obstacle.empty()) choose_sky(plan, sky, tolerance, worth_seconds);
   if (plan.obstacle.empty()) set_axes(plan);
   return plan;
 }
 
-UvGridPlan plan_uv_grid_reverse(const Summed& of, double tolerance, double worth_seconds) {
-  const Sky<double>& sky = of.sky;
-  UvGridPlan plan;
-  plan.obstacle = obstacle_of(of, worth_seconds);
-  if (!plan.obstacle.empty()) return plan;
-  if (sky.n_point < sky.n_source) {
-    const Sky<double> points = part_of_sky(sky, 0, sky.n_point);
-    plan = plan_uv_grid_reverse({points, of.channels, of.rows, of.jones}, tolerance, worth_seconds);
-    if (plan.obstacle.empty()) plan.others = part_of_sky(sky, sky.n_point, sky.n_source);
-    return plan;
-  }
-  place_all(plan, of, tolerance, worth_seconds);
-  if (!plan.obstacle.empty()) return plan;
+void choose_fluxes(UvGridPlan& plan, const Sky<double>& sky, double tolerance, double worth_seconds) {
+  plan.sky = expand_sky(sky, kSeriesShare * tolerance, worth_seconds);
+  plan.obstacle = plan.sky.obstacle;
+  if (plan.obstacle.empty() && plan.sky.planes.empty()) plan.obstacle = "there is nothing to sum up";
+  if (!plan.obstacle.empty()) return;
+  plan.bound += plan.sky.series_error;
+  if (plan.sky.stokes) choose_mirror(plan);
+  plan.bound += choose_grids(plan, sky.total_flux, tolerance - plan.bound);
+}
+
+void choose_moves(UvGridPlan& plan, const Sky<double>& sky, double tolerance, double worth_seconds) {
   plan.sky = expand_moves(sky, kSeriesShare * tolerance, worth_seconds);
   plan.obstacle = plan.sky.obstacle;
-  if (!plan.obstacle.empty()) return plan;
+  if (!plan.obstacle.empty()) return;
   plan.bound += plan.sky.series_error;
   if (plan.sky.stokes) choose_mirror(plan);
   plan.bound += choose_grids_in_reverse(plan, tolerance - plan.bound);
-  if (plan.obstacle.empty()) set_axes(plan);
-  return plan;
+}
+
+}  // namespace
+
+UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds) {
+  return plan_by(choose_fluxes, of, tolerance, worth_seconds);
+}
+
+UvGridPlan plan_uv_grid_reverse(const Summed& of, double tolerance, double worth_seconds) {
+  return plan_by(choose_moves, of, tolerance, worth_seconds);
 }
 
 UvGridPlan typical_uv_grid(const Sky<double>& like, const UvGridSize& size, double tolerance) {

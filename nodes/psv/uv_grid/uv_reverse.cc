@@ -23,11 +23,8 @@ class Gridder {
         cancellation_(cancellation),
         sample_bytes_(sample_bytes),
         w_points_(points_in_w(plan)),
-        scratch_(static_cast<std::size_t>(threads.size())) {
-    // Narrower strips share dense parts of the grid better among threads, and cut more samples in two.
-    for (std::size_t mode = 0; mode < plan.axis[0].n_mode; mode += kStripModes) edges_.push_back(mode);
-    edges_.push_back(plan.axis[0].n_mode);
-  }
+        scratch_(static_cast<std::size_t>(threads.size())),
+        n_strip_((plan.axis[0].n_mode + kStripModes - 1) / kStripModes) {}
 
   /// Grids [first, first + count) of the plan.
   void add_all(std::size_t first, std::size_t count, Complex<double>* grids) {
@@ -47,10 +44,11 @@ class Gridder {
       place_rows(begin, end);
       sort_into_strips();
       threads_.parallel_for(
-          edges_.size() - 1, 1,
+          n_strip_, 1,
           [&](std::size_t from, std::size_t to, int) {
             for (std::size_t strip = from; strip < to; ++strip)
-              spread_samples({plan_, w_points_, batch_, first, count, grids, edges_[strip], edges_[strip + 1],
+              spread_samples({plan_, w_points_, batch_, first, count, grids, strip * kStripModes,
+                              std::min((strip + 1) * kStripModes, plan_.axis[0].n_mode),
                               samples_.data() + begin_[strip], begin_[strip + 1] - begin_[strip]});
           },
           &cancellation_);
@@ -87,16 +85,15 @@ class Gridder {
 
   /// The samples that reach each strip, in their order.
   void sort_into_strips() {
-    const std::size_t n_strip = edges_.size() - 1;
     const auto width = static_cast<std::size_t>(plan_.widest().width);
     const auto for_strips = [&](std::size_t s, const auto& f) {
       const auto first = static_cast<std::size_t>(batch_.first[0][s]);
       for (std::size_t strip = first / kStripModes; strip <= (first + width - 1) / kStripModes; ++strip) f(strip);
     };
-    begin_.assign(n_strip + 1, 0);
+    begin_.assign(n_strip_ + 1, 0);
     for (std::size_t s = 0; s < batch_.size(); ++s) for_strips(s, [&](std::size_t strip) { ++begin_[strip + 1]; });
-    for (std::size_t strip = 0; strip < n_strip; ++strip) begin_[strip + 1] += begin_[strip];
-    samples_.resize(begin_[n_strip]);
+    for (std::size_t strip = 0; strip < n_strip_; ++strip) begin_[strip + 1] += begin_[strip];
+    samples_.resize(begin_[n_strip_]);
     std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
     for (std::size_t s = 0; s < batch_.size(); ++s)
       for_strips(s, [&](std::size_t strip) { samples_[next[strip]++] = static_cast<std::uint32_t>(s); });
@@ -110,7 +107,7 @@ class Gridder {
   std::size_t sample_bytes_;
   std::vector<Points> w_points_;
   std::vector<Scratch> scratch_;     // [thread]
-  std::vector<std::size_t> edges_;   // [strip]: modes of U
+  std::size_t n_strip_;              // of modes of U
   std::vector<std::size_t> offset_;  // [row]: its first sample
   SampleBatch batch_;
   std::vector<std::size_t> begin_;      // [strip]: in `samples_`
