@@ -11,8 +11,15 @@
 namespace rimetree {
 
 struct ComposerBody {
+  std::size_t n_item;  ///< of one child alone, whose elements stay where they are; or 1
+
+  std::size_t items() const { return n_item; }
   template <class In, class Out>
-  void cell(const In& in, Out out) const {
+  void item(const In& in, std::size_t s, Out out) const {
+    if (n_item > 1) {
+      *out = in(0, s);
+      return;
+    }
     for (std::size_t child = 0; child < in.n_children(); ++child) {
       const std::size_t elements = in.dims(child).size();
       for (std::size_t e = 0; e < elements; ++e) *out++ = in(child, e);
@@ -65,7 +72,8 @@ class Composer final : public CellNode<Composer> {
     return dims;
   }
 
-  ComposerBody body() const { return {}; }
+  void bind(std::span<const TensorShape* const> children) override { has_one_child_ = children.size() == 1; }
+  ComposerBody body() const { return {has_one_child_ && dims().size() > 1 ? dims().size() : 1}; }
 
   void combine_flags(Evaluation& evaluation) const override {
     Flags flags;
@@ -82,6 +90,7 @@ class Composer final : public CellNode<Composer> {
 
  private:
   std::vector<std::int64_t> wanted_;
+  bool has_one_child_ = false;
 };
 
 RIMETREE_REGISTER_NODE(Composer);

@@ -1,11 +1,13 @@
 // Interpolate: a table at places between its entries, linear along each of its first k dimensions
 //   sum over the 2^k corners around the place of (product of the distances from the opposite corner) table[corner]
 //
-// Children: table [n1, .., nk, ..], real or complex; place [k] or [source,k], real: where to look, in steps of the
-// table from its first entry, as the k indices of one. State: outside (text, default "nan"): what there is beyond the
-// first and the last entry: "nan", "zero", or "edge" (the nearest entry's value). Result: [..] or [source,..], unit of
-// the table; complex if it is. Flags: union. Derivative: exact, by dual numbers; with respect to the place that of the
-// piece towards larger indices. Press et al. 2007, Numerical Recipes, 3rd ed., 3.6 (bilinear interpolation).
+// Children: table [n1, .., nk, ..], real or complex; place, real: where to look, in steps of the table from its first
+// entry: [k] or [source,k], or one child for each of the k indices, [] or [source].
+// State: outside (text, default "nan"): what there is beyond the first and the last entry: "nan", "zero", or "edge"
+// (the nearest entry's value). Result: [..] or [source,..], unit of the table; complex if it is. Flags: union.
+// Derivative: exact, by dual numbers; with respect to the place that of the piece towards larger indices. Press et al.
+// 2007, Numerical Recipes, 3rd ed., 3.6 (bilinear interpolation).
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -14,110 +16,195 @@
 
 namespace rimetree {
 
+namespace {
+
+enum class Outside : std::uint8_t { nan, zero, edge };  // as in the field's choices
+
+// Numbers that record have their own of these two (recorded.h).
+template <class T>
+T chosen(bool condition, T yes, T no) {
+  return condition ? yes : no;
+}
+/// What does not count must not spoil; it has a say in derivatives only.
+template <class T>
+T weighed(T weight, T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (weight == 0) return T(0);
+  return weight * x;
+}
+
+constexpr int kMostIndices = 3;
+
+}  // namespace
+
+struct InterpolateBody {
+  int k;  ///< how many indices a place has
+  std::size_t n_source;
+  std::size_t entry;  ///< elements of one
+  Outside outside;
+
+  std::size_t items() const { return n_source; }
+
+  template <class In, class Out>
+  void item(const In& in, std::size_t s, Out out) const {
+    using Real = typename In::Real;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const TensorShape& table = in.dims(0);
+    Corner<Real> corner[1 << kMostIndices] = {{Real(0.0), Real(1.0)}};
+    Real is_number(1.0), is_inside(1.0);  // or 0
+    int n = 1;
+    for (int d = 0; d < k; ++d) {
+      const Real place = place_of(in, s, d);
+      const auto at = value_of(place);
+      const double last = static_cast<double>(table[d] - 1), top = std::max(last - 1, 0.0);
+      is_number = chosen(at == at, is_number, Real(0.0));
+      is_inside = chosen(at >= 0.0, chosen(at <= last, is_inside, Real(0.0)), Real(0.0));
+      using std::rint;  // numbers that record have their own
+      const Real whole = Real(rint(at));
+      const Real floor = chosen(whole > Real(at), whole - 1.0, whole);
+      const Real lower = chosen(at >= 0.0, chosen(floor <= Real(top), floor, Real(top)), Real(0.0));
+      const Real part = chosen(at > last, Real(last) - lower, chosen(at < 0.0, Real(0.0), place - lower));
+      const double length = table[d], step = table[d] > 1 ? 1 : 0;
+      for (int c = 0; c < n; ++c) {
+        const Corner<Real> from = corner[c];
+        const Real first = from.index * length + lower;
+        corner[c] = {first, from.weight * (1.0 - part)};
+        corner[c + n] = {first + step, from.weight * part};
+      }
+      n *= 2;
+    }
+    const bool is_edge = outside == Outside::edge;
+    const Real is_kept = is_edge ? is_number : is_inside;
+    const Real other = outside == Outside::zero ? chosen(is_number == Real(1.0), Real(0.0), Real(nan)) : Real(nan);
+    for (std::size_t e = 0; e < entry; ++e) {
+      auto sum = scaled(corner[0].weight, in.look_up(0, corner[0].index, entry, e));
+      for (int c = 1; c < n; ++c) sum = sum + scaled(corner[c].weight, in.look_up(0, corner[c].index, entry, e));
+      out[e] = kept(is_kept, sum, other);
+    }
+  }
+
+ private:
+  template <class Real>
+  struct Corner {
+    Real index;  ///< which entry
+    Real weight;
+  };
+  template <class In>
+  typename In::Real place_of(const In& in, std::size_t s, int d) const {
+    const auto real_part = [](const auto& x) {
+      if constexpr (requires { x.im; })
+        return x.re;
+      else
+        return x;
+    };
+    if (in.n_children() > 2) {
+      const auto child = static_cast<std::size_t>(1 + d);
+      return real_part(in(child, in.dims(child).is_scalar() ? 0 : s));
+    }
+    return real_part(in(1, static_cast<std::size_t>(k) * s + static_cast<std::size_t>(d)));
+  }
+  template <class Real, class N>
+  static N scaled(Real weight, const N& x) {
+    if constexpr (requires { x.im; })
+      return {weighed(weight, x.re), weighed(weight, x.im)};
+    else
+      return weighed(weight, x);
+  }
+  /// A number where the condition is 1; where it is 0, another one.
+  template <class Real, class N>
+  static N kept(Real condition, const N& x, Real other) {
+    if constexpr (requires { x.im; })
+      return {chosen(condition == Real(1.0), x.re, other), chosen(condition == Real(1.0), x.im, Real(0.0))};
+    else
+      return chosen(condition == Real(1.0), x, other);
+  }
+};
+
 class Interpolate final : public CellNode<Interpolate> {
  public:
   explicit Interpolate(const State& state) : CellNode(state), outside_(static_cast<Outside>(state.choice("outside"))) {}
   static constexpr Numbers kNumbers = Numbers::same;
 
   static NodeClass info() {
-    return {.name = "Interpolate",
-            .summary = "A table at places between its entries, linear along each of its first dimensions.",
-            .formula = "k = 1: (1 - p + i) table[i] + (p - i) table[i+1], i = floor p; k = 2, 3: the same along each",
-            .result = "the table's other dimensions, or [source, ..]; unit of the table; complex if it is",
-            .reference = "Press et al. 2007, Numerical Recipes, 3rd ed., 3.6",
-            .children = {{.label = "table",
-                          .shape = "tensor: [n,..], [n,m,..] or [n,m,l,..]",
-                          .unit = "any",
-                          .doc = "values on a grid of one, two or three dimensions, each a number or a tensor"},
-                         {.label = "place",
-                          .shape = "[1], [2], [3], [source,1], [source,2] or [source,3]",
-                          .unit = "dimensionless",
-                          .doc = "where to look: for each dimension of the grid so many steps from its first entry",
-                          .is_real = true}},
-            .state = {{.name = "outside",
-                       .type = StateType::text,
-                       .default_value = std::string("nan"),
-                       .doc = "what there is beyond the first and the last entry: nan, zero, or edge (the value of the "
-                              "nearest entry)",
-                       .choices = {"nan", "zero", "edge"}}}};
+    return {
+        .name = "Interpolate",
+        .summary = "A table at places between its entries, linear along each of its first dimensions.",
+        .formula = "k = 1: (1 - p + i) table[i] + (p - i) table[i+1], i = floor p; k = 2, 3: the same along each",
+        .result = "the table's other dimensions, or [source, ..]; unit of the table; complex if it is",
+        .reference = "Press et al. 2007, Numerical Recipes, 3rd ed., 3.6",
+        .children = {{.label = "table",
+                      .shape = "tensor: [n,..], [n,m,..] or [n,m,l,..]",
+                      .unit = "any",
+                      .doc = "values on a grid of one, two or three dimensions, each a number or a tensor"},
+                     {.label = "place",
+                      .shape = "[k] or [source,k], k = 1, 2 or 3; or k children [] or [source]",
+                      .unit = "dimensionless",
+                      .doc = "where to look: for each dimension of the grid so many steps from its first entry; all "
+                             "in one child, or each in one of its own",
+                      .repeated = true,
+                      .is_real = true}},
+        .state = {{.name = "outside",
+                   .type = StateType::text,
+                   .default_value = std::string("nan"),
+                   .doc = "what there is beyond the first and the last entry: nan, zero, or edge (the value of the "
+                          "nearest entry)",
+                   .choices = {"nan", "zero", "edge"}}},
+        .minimum_children = 1};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    const TensorShape &table = *children[0], &place = *children[1];
-    const int k = place[place.rank - 1];
-    if (table.rank < k)
-      throw ShapeError("child \"table\" has dimensions " + to_string(table) + ", but places have " + std::to_string(k) +
-                       " indices");
+    const Places places = places_in(children);
+    const TensorShape& table = *children[0];
+    if (table.rank < places.k)
+      throw ShapeError("child \"table\" has dimensions " + to_string(table) + ", but places have " +
+                       std::to_string(places.k) + " indices");
     TensorShape result;
-    if (place.rank == 2) result.append(place[0]);
-    for (int d = k; d < table.rank; ++d) result.append(table[d]);
-    for (int d = 0; d < k; ++d)
+    if (places.n_source >= 0) result.append(places.n_source);
+    for (int d = places.k; d < table.rank; ++d) result.append(table[d]);
+    for (int d = 0; d < places.k; ++d)
       if (table[d] < 1) throw ShapeError("child \"table\" has dimensions " + to_string(table) + ": it has no entries");
     return result;
   }
-
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    const TensorShape &table = in.dims(0), &place = in.dims(1);
-    const int k = place[place.rank - 1];
-    std::size_t entry = 1;  // numbers of one entry
-    for (int d = k; d < table.rank; ++d) entry *= static_cast<std::size_t>(table[d]);
-    const std::size_t sources = place.rank == 2 ? static_cast<std::size_t>(place[0]) : 1;
-    for (std::size_t s = 0; s < sources; ++s) look_up(in, table, k, s, entry, out + s * entry);
+  void bind(std::span<const TensorShape* const> children) override {
+    const Places places = places_in(children);
+    body_ = {places.k, static_cast<std::size_t>(places.n_source >= 0 ? places.n_source : 1), 1, outside_};
+    for (int d = places.k; d < children[0]->rank; ++d) body_.entry *= static_cast<std::size_t>((*children[0])[d]);
   }
+  InterpolateBody body() const { return body_; }
+  bool looks_up(std::size_t child) const override { return child == 0; }
 
  private:
-  enum class Outside : std::uint8_t { nan, zero, edge };  // as in the field's choices
-
-  template <class N>
-  void look_up(const CellInput<N>& in, const TensorShape& table, int k, std::size_t s, std::size_t entry,
-               N* out) const {
-    using Real = typename CellInput<N>::Real;
-    std::size_t first = 0, steps[3] = {};  // of the lower corner, and to the next entry along each dimension
-    Real parts[3];                         // how far the place is from there
-    bool is_inside = true, is_number = true;
-    for (int d = 0; d < k; ++d) {
-      const Real given = real_part(in(1, static_cast<std::size_t>(k) * s + static_cast<std::size_t>(d)));
-      const auto last = static_cast<double>(table[d] - 1), at = static_cast<double>(value_of(given));
-      is_inside = is_inside && at >= 0 && at <= last;
-      is_number = is_number && !std::isnan(at);
-      const double lower = at >= 0 ? std::min(std::floor(at), std::max(last - 1, 0.0)) : 0.0;
-      parts[d] = at > last ? Real(last - lower) : at < 0 ? Real(0.0) : given - Real(lower);
-      first = first * static_cast<std::size_t>(table[d]) + static_cast<std::size_t>(lower);
-      for (int e = 0; e < d; ++e) steps[e] *= static_cast<std::size_t>(table[d]);
-      steps[d] = table[d] > 1 ? 1 : 0;
+  struct Places {
+    int k = 0;
+    std::int32_t n_source = -1;  ///< -1: one place that is no stack
+  };
+  static Places places_in(std::span<const TensorShape* const> children) {
+    const std::span<const TensorShape* const> given = children.subspan(1);
+    const auto refuse = [](const TensorShape& dims) {
+      throw ShapeError("child \"place\" has dimensions " + to_string(dims) +
+                       ", expected [k] or [source,k], k = 1, 2 or 3; or k children [] or [source]");
+    };
+    Places places{.k = static_cast<int>(given.size())};
+    if (places.k == 1 && !given[0]->is_scalar()) {
+      const TensorShape& dims = *given[0];
+      places.k = dims[dims.rank - 1];
+      if (dims.rank > 2 || places.k < 1 || places.k > kMostIndices) refuse(dims);
+      if (dims.rank == 2) places.n_source = dims[0];
+      return places;
     }
-    for (std::size_t e = 0; e < entry; ++e) {
-      if (!is_number || (!is_inside && outside_ != Outside::edge)) {
-        out[e] = N(Real(is_number && outside_ == Outside::zero ? 0.0 : std::numeric_limits<double>::quiet_NaN()));
-        continue;
-      }
-      N sum = N(Real(0.0));
-      for (int corner = 0; corner < 1 << k; ++corner) {
-        std::size_t index = first;
-        Real weight = Real(1.0);
-        for (int d = 0; d < k; ++d) {
-          const bool upper = corner >> d & 1;
-          index += upper ? steps[d] : 0;
-          weight = weight * (upper ? parts[d] : Real(1.0) - parts[d]);
-        }
-        // What does not count must not spoil; it has a say in derivatives only.
-        if constexpr (std::is_floating_point_v<Real>)
-          if (weight == 0) continue;
-        sum = sum + N(weight) * in(0, index * entry + e);
-      }
-      out[e] = sum;
+    for (const TensorShape* dims : given) {
+      if (dims->rank > 1 || places.k > kMostIndices) refuse(*dims);
+      if (dims->is_scalar()) continue;
+      if (places.n_source >= 0 && places.n_source != (*dims)[0])
+        throw ShapeError("children \"place\" are of " + std::to_string(places.n_source) + " and " +
+                         std::to_string((*dims)[0]) + " sources");
+      places.n_source = (*dims)[0];
     }
-  }
-  template <class N>
-  static auto real_part(N x) {
-    if constexpr (requires { x.im; })
-      return x.re;
-    else
-      return x;
+    return places;
   }
 
   Outside outside_;
+  InterpolateBody body_{};
 };
 
 RIMETREE_REGISTER_NODE(Interpolate);

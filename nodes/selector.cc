@@ -20,10 +20,13 @@ struct SelectorBody {
   std::size_t columns;    ///< indices of one selection, for the first dimensions; 0: each counts elements row-major
   std::size_t selection;  ///< elements of one selection
   bool alone;             ///< there is one index, which counts elements unless the child is a vector
+  std::size_t n_item;     ///< entries of a stack of which the same elements are taken; or 1
 
+  std::size_t items() const { return n_item; }
   template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    for (std::size_t e = 0; e < elements; ++e) out[e] = in(0, source_of(e, in.dims(0), index));
+  void item(const In& in, std::size_t s, Out out) const {
+    const std::size_t n = elements / n_item;
+    for (std::size_t e = 0; e < n; ++e) out[e] = in(0, source_of(s * n + e, in.dims(0), index));
   }
   /// The child's element that becomes element e.
   std::size_t source_of(std::size_t e, const TensorShape& from, const std::int64_t* numbers) const {
@@ -108,7 +111,13 @@ class Selector final : public CellNode<Selector> {
 
   SelectorBody body() const {
     const std::size_t selections = multi_ && columns_ > 0 ? index_.size() / columns_ : 1;
-    return {dims().size(), index_.data(), columns_, std::max<std::size_t>(1, dims().size() / selections), alone()};
+    const bool of_each_entry = !multi_ && columns_ > 0 && index_[0] == -1 && dims().size() > 0;
+    return {.elements = dims().size(),
+            .index = index_.data(),
+            .columns = columns_,
+            .selection = std::max<std::size_t>(1, dims().size() / selections),
+            .alone = alone(),
+            .n_item = of_each_entry ? static_cast<std::size_t>(dims()[0]) : 1};
   }
 
   void combine_flags(Evaluation& evaluation) const override {

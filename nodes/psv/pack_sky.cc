@@ -5,6 +5,7 @@
 #include <numeric>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "nodes/psv/blocks.h"
 #include "nodes/psv/kernel.h"
@@ -20,54 +21,86 @@ struct Brightness {
   Complex<double> e[4];
 };
 
-Brightness brightness_at(const Strided<Complex<double>> (&brightness)[4], std::ptrdiff_t s, std::ptrdiff_t f) {
-  Brightness b;
-  for (int i = 0; i < 4; ++i)
-    if (brightness[i]) b.e[i] = brightness[i].at(s, 0, f);
-  return b;
-}
+/// The brightness of all sources, in the caller's order, where it is: there may be more of it than memory has room for
+/// twice.
+class BrightnessOfAll {
+ public:
+  BrightnessOfAll(const Strided<Complex<double>> (&views)[4], std::size_t n_channel) : n_channel_(n_channel) {
+    std::copy_n(views, 4, views_);
+  }
+  std::size_t n_channel() const { return n_channel_; }
+  Brightness at(std::size_t s, std::size_t f) const {
+    Brightness b;
+    for (int i = 0; i < 4; ++i)
+      if (views_[i]) b.e[i] = views_[i].at(static_cast<std::ptrdiff_t>(s), 0, static_cast<std::ptrdiff_t>(f));
+    return b;
+  }
 
-/// [source][channel], in the caller's order.
-std::vector<Brightness> every_brightness(const Strided<Complex<double>> (&brightness)[4], std::size_t n_source,
-                                         std::size_t n_channel) {
-  std::vector<Brightness> all;
-  all.reserve(n_source * n_channel);
-  for (std::size_t s = 0; s < n_source; ++s)
-    for (std::size_t f = 0; f < n_channel; ++f) all.push_back(brightness_at(brightness, s, f));
-  return all;
-}
+ private:
+  Strided<Complex<double>> views_[4];
+  std::size_t n_channel_;
+};
 
 bool is_hermitian(const Brightness& b) { return b.e[0].im == 0 && b.e[3].im == 0 && b.e[1] == conj(b.e[2]); }
 
-/// The planes that some source needs, filled up to a number that the kernel has an instance for.
-std::vector<Plane> planes_in_use(const std::vector<Brightness>& values, const std::vector<Brightness>& tangents) {
-  const auto of_all = [&](const auto& is) {
-    return std::all_of(values.begin(), values.end(), is) && std::all_of(tangents.begin(), tangents.end(), is);
-  };
-  const bool hermitian = of_all(is_hermitian);
-  const int first = static_cast<int>(hermitian ? Plane::kI : Plane::kXxRe), count = hermitian ? 4 : 8;
-  std::vector<Plane> used, unused;
-  for (int i = first; i < first + count; ++i) {
-    const Plane plane = static_cast<Plane>(i);
-    // "Not zero" rather than "non-zero", so that NaN brightness reaches the result.
-    const bool zero = of_all([plane](const Brightness& b) { return plane_weight(plane, &b.e[0].re) == 0; });
-    (zero ? unused : used).push_back(plane);
+constexpr int kPlanes = static_cast<int>(Plane::kYyIm) + 1;
+/// Planes, by a bit of each.
+using PlaneSet = std::uint16_t;
+constexpr PlaneSet set_of(Plane plane) { return static_cast<PlaneSet>(1 << static_cast<int>(plane)); }
+/// Those in which there is something. "Not zero" rather than "non-zero", so that NaN brightness reaches the result.
+PlaneSet planes_of(const Brightness& b) {
+  return [&]<int... p>(std::integer_sequence<int, p...>) {
+    return static_cast<PlaneSet>(((plane_weight(Plane(p), &b.e[0].re) == 0 ? 0 : set_of(Plane(p))) | ...));
   }
+  (std::make_integer_sequence<int, kPlanes>());
+}
+
+/// What is known of a source after a look at all of its channels.
+struct Seen {
+  PlaneSet planes = 0;
+  bool is_hermitian = true;
+};
+std::vector<Seen> look_at(const BrightnessOfAll& all, std::size_t n_source) {
+  std::vector<Seen> seen(n_source);
+  for (std::size_t s = 0; s < n_source; ++s)
+    for (std::size_t f = 0; f < all.n_channel(); ++f) {
+      const Brightness b = all.at(s, f);
+      seen[s].planes |= planes_of(b);
+      seen[s].is_hermitian = seen[s].is_hermitian && is_hermitian(b);
+    }
+  return seen;
+}
+
+/// The planes that some source needs, filled up to a number that the kernel has an instance for.
+std::vector<Plane> planes_in_use(std::span<const Seen> values, std::span<const Seen> tangents) {
+  Seen any;
+  for (const auto& sources : {values, tangents})
+    for (const Seen& seen : sources) {
+      any.planes |= seen.planes;
+      any.is_hermitian = any.is_hermitian && seen.is_hermitian;
+    }
+  const int first = static_cast<int>(any.is_hermitian ? Plane::kI : Plane::kXxRe), count = any.is_hermitian ? 4 : 8;
+  std::vector<Plane> used, unused;
+  for (int i = first; i < first + count; ++i)
+    ((any.planes & set_of(Plane(i))) != 0 ? used : unused).push_back(Plane(i));
   std::size_t n = 1;
   while (n < used.size()) n *= 2;
   for (std::size_t i = 0; used.size() < n; ++i) used.push_back(unused[i]);
   return used;
 }
 
-/// The largest absolute value of an element at any channel; NaN counts as nothing.
-double largest_of(std::span<const Brightness> brightness) {
-  double square = 0;
-  for (const Brightness& b : brightness)
-    for (const Complex<double>& e : b.e) square = std::max(square, e.re * e.re + e.im * e.im);
+/// The largest absolute value of an element of a source at any channel; NaN counts as nothing.
+double largest_of(const BrightnessOfAll& all, std::size_t s) {
+  const auto for_each_element = [&](const auto& f) {
+    for (std::size_t channel = 0; channel < all.n_channel(); ++channel) {
+      const Brightness b = all.at(s, channel);
+      for (const Complex<double>& e : b.e) f(e);
+    }
+  };
+  double square = 0, largest = 0;
+  for_each_element([&](const Complex<double>& e) { square = std::max(square, e.re * e.re + e.im * e.im); });
   if (square > 1e-200 && square < 1e200) return std::sqrt(square);
-  double largest = 0;  // where squares are not exact
-  for (const Brightness& b : brightness)
-    for (const Complex<double>& e : b.e) largest = std::max(largest, abs(e));
+  for_each_element([&](const Complex<double>& e) { largest = std::max(largest, abs(e)); });  // squares are not exact
   return largest;
 }
 
@@ -99,16 +132,13 @@ ShapeAxes<double> axes_in(const SkyInput& in, std::size_t s) {
   return {{axis(0), axis(1), axis(2)}, {axis(3), axis(4), axis(5)}};
 }
 
-std::vector<Kind> kinds_of(const SkyInput& in, std::span<const Brightness> all, std::size_t n_channel,
-                           std::span<const Plane> planes) {
+std::vector<Kind> kinds_of(const SkyInput& in, std::span<const Seen> seen, std::span<const Plane> planes) {
+  PlaneSet others = 0;
+  for (const Plane plane : planes.subspan(1)) others |= set_of(plane);
   std::vector<Kind> kinds(static_cast<std::size_t>(in.n_source));
   for (std::size_t s = 0; s < kinds.size(); ++s) {
     if (is_extended(in, s)) kinds[s].profile = profile_in(in, s);
-    const auto own = all.subspan(s * n_channel, n_channel);
-    kinds[s].one_plane = !in.with_jones && std::all_of(planes.begin() + 1, planes.end(), [own](Plane plane) {
-      return std::all_of(own.begin(), own.end(),
-                         [plane](const Brightness& b) { return plane_weight(plane, &b.e[0].re) == 0; });
-    });
+    kinds[s].one_plane = !in.with_jones && (seen[s].planes & others) == 0;
   }
   return kinds;
 }
@@ -137,6 +167,28 @@ void cut_into_blocks(const std::vector<Kind>& kinds, Sky<T>& sky) {
     sky.blocks.back().end = s + 1;
     sky.blocks.back().extent.include(sky.l[s], sky.m[s], sky.n_high[s]);
   }
+}
+
+/// A tile may read beyond the last channel of the last source; what it finds there is never used.
+template <class T>
+std::size_t padded_weights(const Sky<T>& sky) {
+  return (sky.n_source * sky.n_weight_channel + kTileChannels) * sky.planes.size();
+}
+template <class T, class Weight>
+void pack_weights(const BrightnessOfAll& all, const Sky<T>& sky, std::vector<Weight>& weights) {
+  weights.reserve(padded_weights(sky));
+  for (const std::size_t s : sky.order)
+    for (std::size_t f = 0; f < all.n_channel(); ++f) {
+      const Brightness b = all.at(s, f);
+      for (const Plane plane : sky.planes) weights.push_back(static_cast<Weight>(plane_weight(plane, &b.e[0].re)));
+    }
+}
+template <class T>
+void pack_brightness(const BrightnessOfAll& all, Sky<T>& sky) {
+  sky.brightness.reserve(sky.n_source * all.n_channel() * 8);
+  for (const std::size_t s : sky.order)
+    for (std::size_t f = 0; f < all.n_channel(); ++f)
+      for (const Complex<double>& e : all.at(s, f).e) sky.brightness.insert(sky.brightness.end(), {e.re, e.im});
 }
 
 /// Weights in units of the first plane's, which the phasors can then take along; none if some source has (next to) no
@@ -196,15 +248,15 @@ Sky<T> pack_sky(const SkyInput& in) {
   sky.n_source = static_cast<std::size_t>(in.n_source);
   const std::size_t n_channel = sky.n_weight_channel =
       in.brightness_varies ? static_cast<std::size_t>(in.n_channel) : 1;
-  const std::vector<Brightness> all = every_brightness(in.brightness, sky.n_source, n_channel);
-  std::vector<Brightness> tangents;
-  if (in.brightness_tangent[0]) tangents = every_brightness(in.brightness_tangent, sky.n_source, n_channel);
-  sky.planes = planes_in_use(all, tangents);
+  const BrightnessOfAll all(in.brightness, n_channel), tangents(in.brightness_tangent, n_channel);
+  const bool has_tangents = static_cast<bool>(in.brightness_tangent[0]);
+  const std::vector<Seen> seen = look_at(all, sky.n_source);
+  sky.planes = planes_in_use(seen, has_tangents ? look_at(tangents, sky.n_source) : std::vector<Seen>());
   if (in.with_jones)
     sky.planes = {Plane::kXxRe, Plane::kXxIm, Plane::kXyRe, Plane::kXyIm,
                   Plane::kYxRe, Plane::kYxIm, Plane::kYyRe, Plane::kYyIm};
 
-  const std::vector<Kind> kinds = kinds_of(in, all, n_channel, sky.planes);
+  const std::vector<Kind> kinds = kinds_of(in, seen, sky.planes);
   sky.order.resize(sky.n_source);
   std::iota(sky.order.begin(), sky.order.end(), std::size_t{0});
   std::stable_sort(sky.order.begin(), sky.order.end(), [&kinds](std::size_t a, std::size_t b) {
@@ -215,23 +267,15 @@ Sky<T> pack_sky(const SkyInput& in) {
   pack_places(in, sky);
   cut_into_blocks(kinds, sky);
 
-  for (const std::size_t s : sky.order) {
-    const std::span<const Brightness> own = std::span(all).subspan(s * n_channel, n_channel);
-    sky.total_flux += largest_of(own);
-    for (const Brightness& b : own) {
-      if (in.with_jones)
-        for (const Complex<double>& e : b.e) sky.brightness.insert(sky.brightness.end(), {e.re, e.im});
-      else
-        for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(plane, &b.e[0].re)));
-    }
+  for (const std::size_t source : sky.order) sky.total_flux += largest_of(all, source);
+  if (in.with_jones) {
+    pack_brightness(all, sky);
+  } else {
+    pack_weights(all, sky, sky.weights);
+    if (has_tangents) pack_weights(tangents, sky, sky.tangent_weights);
   }
-  if (!tangents.empty() && !in.with_jones)
-    for (const std::size_t s : sky.order)
-      for (const Brightness& b : std::span(tangents).subspan(s * n_channel, n_channel))
-        for (const Plane plane : sky.planes) sky.tangent_weights.push_back(plane_weight(plane, &b.e[0].re));
   pack_relative_weights(sky);
-  // A tile may read beyond the last channel of the last source; what it finds there is never used.
-  sky.weights.resize(sky.weights.size() + kTileChannels * sky.planes.size(), T(0));
+  sky.weights.resize(in.with_jones ? kTileChannels * sky.planes.size() : padded_weights(sky), T(0));
   return sky;
 }
 

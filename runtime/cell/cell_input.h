@@ -35,6 +35,11 @@ class CellInput {
     if (element >= dims(child).size()) cell_detail::refuse_read(child, element, &dims(child));
     return operands_[child]->template load<N>(element);
   }
+  /// An element of a table whose entries have so many elements each, of the entry that a number says: any integer from
+  /// 0 up to the last entry.
+  N look_up(std::size_t child, Real entry, std::size_t elements, std::size_t element) const {
+    return (*this)(child, static_cast<std::size_t>(value_of(entry)) * elements + element);
+  }
   std::size_t n_children() const { return operands_.size(); }
   bool has(std::size_t child) const { return child < operands_.size() && operands_[child].has_value(); }
   /// Dimensions of a child.

@@ -72,6 +72,22 @@ class RecordedInput {
     else
       return part(false);
   }
+  /// An element of the entry of a table that a number says; see CellInput.
+  N look_up(std::size_t child, Recorded entry, std::size_t elements, std::size_t element) const {
+    if (!has(child)) cell_detail::refuse_read(child, element, nullptr);
+    const RecordedChild& from = children_[child];
+    if (!from.elements.empty() || from.item_stride != 0)
+      throw program::NotRecordable("it looks up what no table in memory has");
+    const auto part = [&](bool imaginary) {
+      return Recorded::named(program::Recording::current().look_up(
+          entry.name(),
+          {from.input, static_cast<std::int32_t>(element), static_cast<std::int32_t>(elements), imaginary}));
+    };
+    if constexpr (cell_detail::NumberTraits<N>::is_complex)
+      return from.is_complex ? N(part(false), part(true)) : N(part(false));
+    else
+      return part(false);
+  }
   std::size_t n_children() const { return children_.size(); }
   bool has(std::size_t child) const { return child < children_.size() && children_[child].is_present; }
   const TensorShape& dims(std::size_t child) const { return children_[child].dims; }
@@ -100,6 +116,8 @@ class RecordableNode {
   virtual bool does_nothing_else() const = 0;
   /// How many items, of equally many elements, the body treats alike; 1: it is recorded as a whole.
   virtual std::size_t n_item() const = 0;
+  /// Whether it looks up entries of a child (RecordedInput::look_up()), which then has to be in memory.
+  virtual bool looks_up(std::size_t) const { return false; }
   /// Records one item, on real or complex numbers, and gives its elements. May throw program::NotRecordable.
   virtual std::vector<RecordedElement> record(std::span<const RecordedChild> children, bool is_complex,
                                               std::size_t item) const = 0;

@@ -10,11 +10,13 @@ struct TransposeBody {
   TensorShape dims;  ///< of the result
   bool conjugate;
 
+  /// Entries of a stack are transposed alike.
+  std::size_t items() const { return dims.rank == 0 || dims.rank == 2 ? 1 : static_cast<std::size_t>(dims[0]); }
   template <class In, class Out>
-  void cell(const In& in, Out out) const {
-    const std::size_t elements = dims.size();
+  void item(const In& in, std::size_t s, Out out) const {
+    const std::size_t elements = dims.size() / items();
     for (std::size_t e = 0; e < elements; ++e) {
-      const auto x = in(0, dims.transposed(e));
+      const auto x = in(0, dims.transposed(s * elements + e));
       if constexpr (requires { x.im; })
         out[e] = conjugate ? conj(x) : x;
       else

@@ -49,10 +49,27 @@ class RecordedMemory {
                     : job_.d_frequency_hz)[cell_[is_time ? 0 : 1] + (is_width ? static_cast<std::size_t>(n) : 0)];
   }
   RT_HD void load(const Operation& operation, double* first, double* second) const {
+    read(operation, entry_, first, second);
+  }
+  RT_HD void look_up(const Operation& operation, std::size_t entry, double* first, double* second) const {
+    read(operation, entry, first, second);
+  }
+  RT_HD void store(const Operation& operation, double re, double im) const {
+    const std::size_t at = (operation.element() + entry_ * operation.stride()) * plane_ + at_;
+    std::byte* const result = job_.array(item_.base) + item_.offset;
+    if (is_complex_)
+      reinterpret_cast<Complex<double>*>(result)[at] = {re, im};
+    else
+      reinterpret_cast<double*>(result)[at] = re;
+  }
+
+ private:
+  /// Of an entry of a stack or a table.
+  RT_HD void read(const Operation& operation, std::size_t entry, double* first, double* second) const {
     const int input = operation.in[0];
     const CellArray& array = job_.d_child[input < item_.n_child ? item_.first_child + input
                                                                 : item_.first_derivative + input - item_.n_child];
-    std::size_t at = (operation.element() + entry_ * operation.stride()) * array.plane;
+    std::size_t at = (operation.element() + entry * operation.stride()) * array.plane;
     for (int axis = 0; axis < kJobAxes; ++axis) at += cell_[axis] * array.stride[axis];
     const auto* numbers = reinterpret_cast<const double*>(job_.array(array.base) + array.offset);
     if (array.is_complex == 0) {
@@ -65,16 +82,7 @@ class RecordedMemory {
       *first = numbers[2 * at + (operation.part == Operation::imaginary ? 1 : 0)];
     }
   }
-  RT_HD void store(const Operation& operation, double re, double im) const {
-    const std::size_t at = (operation.element() + entry_ * operation.stride()) * plane_ + at_;
-    std::byte* const result = job_.array(item_.base) + item_.offset;
-    if (is_complex_)
-      reinterpret_cast<Complex<double>*>(result)[at] = {re, im};
-    else
-      reinterpret_cast<double*>(result)[at] = re;
-  }
 
- private:
   const CellJob& job_;
   const CellItem& item_;
   std::size_t plane_ = 1, entry_, at_, cell_[kJobAxes];

@@ -168,7 +168,8 @@ class Writer {
   std::string statement(const ThreadOperation& operation) const {
     if (operation.op == ThreadOperation::kStore) return store(operation);
     const auto op = static_cast<Op>(operation.op);
-    if (op == Op::load) return load(operation);
+    if (op == Op::load) return load(operation, "entry");
+    if (op == Op::look_up) return load(operation, "(u64)" + in(operation, 2));
     if (op == Op::coordinate) return to(operation, 0) + coordinate(operation.in[0]);
     if (op == Op::sin_cos)
       return "sincos(" + in(operation, 0) + ", &" + name(operation.out[0]) + ", &" + name(operation.out[1]) + ");";
@@ -188,16 +189,18 @@ class Writer {
     const std::uint16_t at = operation.in[k];
     return at < ThreadOperation::kNumber ? name(at) : number(program_.numbers[at - ThreadOperation::kNumber]);
   }
-  static std::string element(const ThreadOperation& operation) {
-    return "(" + std::to_string(operation.element()) + "ULL + entry * " + std::to_string(operation.stride()) + "ULL)";
+  static std::string element(const ThreadOperation& operation, const std::string& entry = "entry") {
+    return "(" + std::to_string(operation.element()) + "ULL + " + entry + " * " + std::to_string(operation.stride()) +
+           "ULL)";
   }
-  static std::string load(const ThreadOperation& operation) {
+  /// Of an entry of a stack or a table.
+  static std::string load(const ThreadOperation& operation, const std::string& entry) {
     std::string text;
     for (int k = 0; k < 2; ++k) {
       if (operation.out[k] == ThreadOperation::kNone) continue;
       const int part = k == 1 || operation.part == ThreadOperation::imaginary ? 1 : 0;
       std::string one =
-          to(operation, k) + "p@[(o@ + " + element(operation) + " * q@) * s@ + " + std::to_string(part) + "];";
+          to(operation, k) + "p@[(o@ + " + element(operation, entry) + " * q@) * s@ + " + std::to_string(part) + "];";
       replace(one, "@", std::to_string(operation.in[0]));
       text += (text.empty() ? "" : " ") + one;
     }

@@ -46,8 +46,8 @@ void check_outcome(const Evaluation& evaluation) {
 /// Whether no child is complex that must be real; if one is, the result says so.
 bool are_real(const Node& node, std::span<const Result* const> children, Result& result) {
   const NodeClass& of = node.node_class();
-  for (std::size_t slot = 0; slot < std::min(of.children.size(), children.size()); ++slot) {
-    const ChildSpec& spec = of.children[slot];
+  for (std::size_t slot = 0; slot < children.size() && !of.children.empty(); ++slot) {
+    const ChildSpec& spec = of.children[std::min(slot, of.children.size() - 1)];  // the last one may be repeated
     if (!spec.is_real || children[slot] == nullptr || !children[slot]->value.is_complex()) continue;
     result.status = Result::Status::failed;
     result.failures.push_back(

@@ -29,7 +29,7 @@ void ForwardPass::find_parts() {
   if (!fuses()) return;
   Fusion* const fusion = state_.evaluated.fusion();
   part_of_.assign(forest_.size(), -1);
-  Fusion::Search search(forest_.size());
+  Fusion::Search search(*fusion, forest_.size());
   for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
     const int node = *it;
     if (!needed_[node]) continue;

@@ -20,6 +20,13 @@ std::size_t items_of(const Node& node) {
   return takes_part ? body->n_item() : 0;
 }
 
+bool looks_up_any(const Node& node, std::size_t n_child) {
+  const auto& body = dynamic_cast<const RecordableNode&>(node);
+  for (std::size_t slot = 0; slot < n_child; ++slot)
+    if (body.looks_up(slot)) return true;
+  return false;
+}
+
 }  // namespace
 
 Fusion::Fusion(const Forest& forest, const Plan& plan)
@@ -29,7 +36,17 @@ Fusion::Fusion(const Forest& forest, const Plan& plan)
       term_programs_(forest),
       derivatives_(std::make_unique<FusedDerivatives>(forest)),
       number_(forest.size(), -1) {
-  for (const Batch& batch : plan.batches()) items_.push_back(rimetree::items_of(forest.node(batch.nodes.front())));
+  for (const Batch& batch : plan.batches()) {
+    const int node = batch.nodes.front();
+    items_.push_back(rimetree::items_of(forest.node(node)));
+    const bool looks_up = items_.back() != 0 && looks_up_any(forest.node(node), forest.children(node).size());
+    looking_up_.push_back(looks_up ? dynamic_cast<const RecordableNode*>(&forest.node(node)) : nullptr);
+  }
+}
+
+bool Fusion::looks_up(int node, std::size_t slot) const {
+  const RecordableNode* const one = looking_up_[static_cast<std::size_t>(plan_.batch_of(node))];
+  return one != nullptr && one->looks_up(slot);
 }
 
 Fusion::~Fusion() = default;
@@ -48,7 +65,7 @@ const std::vector<bool>& Fusion::expected_parts(bool with_sums) {
   for (const int node : forest_.order())
     for (const int child : forest_.children(node))
       if (child >= 0) ++n_reader[static_cast<std::size_t>(child)];
-  Search search(forest_.size());
+  Search search(*this, forest_.size());
   const std::vector<int>& order = forest_.order();
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const bool is_seen = is_sum[static_cast<std::size_t>(*it)] || plan_.keeps(*it) ||
@@ -78,11 +95,13 @@ int Fusion::Search::place(int node, std::span<const int> children, std::size_t i
     Size& size = groups_[at(root)];
     size = {size.members + 1, std::gcd(size.common, items), std::max(size.most, items)};
   }
-  for (const int child : children) {
+  for (std::size_t slot = 0; slot < children.size(); ++slot) {
+    const int child = children[slot];
     if (child < 0) continue;
     ++readers_[at(child)];
     int& known = root_[at(child)];
-    known = root >= 0 && (known == kUnread || known == root) ? root : kSeveral;
+    const bool may_be_part = root >= 0 && (known == kUnread || known == root) && !fusion_.looks_up(node, slot);
+    known = may_be_part ? root : kSeveral;
   }
   return root;
 }

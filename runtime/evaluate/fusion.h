@@ -49,6 +49,9 @@ class Fusion {
   /// Whether it may be a part of a program that has its nodes as a whole.
   bool can_be_whole(int node) const { return items_of(node) != 0 && items_of(node) <= RecordableNode::kFewItems; }
 
+  /// Whether a node looks up entries of a child, which then is no part of a program with it.
+  bool looks_up(int node, std::size_t slot) const;
+
   /// By node: whether it is a part of others, as far as the plan can tell; sums of many terms are programs of their own
   /// in evaluations of values.
   const std::vector<bool>& expected_parts(bool with_sums);
@@ -61,7 +64,8 @@ class Fusion {
   /// Finds the nodes of groups, from the roots down.
   class Search {
    public:
-    explicit Search(std::size_t n_node) : root_(n_node, kUnread), readers_(n_node, 0), groups_(n_node) {}
+    Search(const Fusion& fusion, std::size_t n_node)
+        : fusion_(fusion), root_(n_node, kUnread), readers_(n_node, 0), groups_(n_node) {}
     /// How many times nodes that have been placed read this one.
     int readers(int node) const { return readers_[static_cast<std::size_t>(node)]; }
     /// The root of the group of those; negative if they are not in one.
@@ -72,6 +76,7 @@ class Fusion {
 
    private:
     static constexpr int kUnread = -1, kSeveral = -2;
+    const Fusion& fusion_;
     std::vector<int> root_, readers_;  // by node: of the group of those that read it; how many these are
     /// How many members a group has, what divides the numbers of their items, and the largest of these.
     struct Size {
@@ -124,10 +129,11 @@ class Fusion {
   TermSums sums_;
   TermPrograms term_programs_;
   std::unique_ptr<FusedDerivatives> derivatives_;
-  std::vector<std::size_t> items_;    // by batch: items_of()
-  std::vector<bool> expected_[2];     // expected_parts(), once somebody has asked
-  std::vector<std::int32_t> number_;  // by node, while a group is found: among its leaves or members
-  std::vector<int> parts_;            // of the groups that are kept
+  std::vector<std::size_t> items_;                 // by batch: items_of()
+  std::vector<const RecordableNode*> looking_up_;  // by batch: one of its nodes, if these look up entries
+  std::vector<bool> expected_[2];                  // expected_parts(), once somebody has asked
+  std::vector<std::int32_t> number_;               // by node, while a group is found: among its leaves or members
+  std::vector<int> parts_;                         // of the groups that are kept
   std::unordered_map<int, std::shared_ptr<const FusedGroup>> groups_;  // by root
   std::map<std::vector<std::int32_t>, std::int32_t> forms_;            // by batches of the members, and links
   ProgramCache<Made> made_;                                            // by form, and axes and types of the leaves

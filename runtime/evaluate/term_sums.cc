@@ -55,8 +55,11 @@ class TermSums::Search {
       }
       const bool is_part = belongs(node);
       if (!is_part) owner_[at(node)] = kNone;
-      for (const int child : forest_.children(node))
-        if (child >= 0) give(child, is_part ? owner_[at(node)] : kNone, item_[at(node)]);
+      const std::span<const int> children = forest_.children(node);
+      for (std::size_t slot = 0; slot < children.size(); ++slot) {
+        const bool goes_along = is_part && !sums_.fusion_.looks_up(node, slot);
+        if (children[slot] >= 0) give(children[slot], goes_along ? owner_[at(node)] : kNone, item_[at(node)]);
+      }
     }
     std::unordered_map<int, std::size_t> count;
     for (const int root : roots_) ++count[first_of(root)];

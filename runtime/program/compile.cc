@@ -52,7 +52,7 @@ void Compiler::compile() {
             [](Axes a, Axes b) { return std::pair(std::popcount(a), a) < std::pair(std::popcount(b), b); });
   for (Name i = 0; i < operations_.size(); ++i)
     if (uses_[i] > 0 && operations_[i].op == Op::load) twin_[key_of(operations_[i].from())] = i;
-  find_sines();
+  find_partners();
   row_.assign(operations_.size(), -1);
   global_.assign(operations_.size(), -1);
   pinned_.assign(operations_.size(), false);
@@ -71,8 +71,9 @@ bool Compiler::streams() const {
   // Of the tiers of all cells, the last one may only hand to each item what another one has computed.
   for (auto tier = program_.tiers_.rbegin(); tier != program_.tiers_.rend(); ++tier) {
     if (((tier->axes ^ all_) & ~kItems) != 0) continue;
-    const auto computes = std::count_if(tier->instructions.begin(), tier->instructions.end(),
-                                        [](const auto& one) { return one.what == What::compute; });
+    const auto computes = std::count_if(tier->instructions.begin(), tier->instructions.end(), [](const auto& one) {
+      return one.what == What::compute || one.what == What::look_up;
+    });
     if (computes > 0) return 2 * static_cast<std::size_t>(computes) <= tier->instructions.size();
   }
   return true;
@@ -107,6 +108,8 @@ void Compiler::find_axes() {
     } else if (operation.op == Op::load) {
       axes_[i] = inputs_[static_cast<std::size_t>(operation.from().input)];
       if (operation.from().item_stride != 0) axes_[i] |= kItems;
+    } else if (operation.op == Op::look_up) {
+      axes_[i] = inputs_[static_cast<std::size_t>(operation.looked_up().input)];
     } else if (operation.op == Op::coordinate) {
       const bool time = operation.coordinate <= Coordinate::time_width_s;
       axes_[i] = static_cast<Axes>(coordinates_ & bit_of(time ? Axis::time : Axis::frequency));
@@ -166,12 +169,20 @@ std::vector<std::size_t> Compiler::schedule(Axes tier) {
   return order;
 }
 
-void Compiler::find_sines() {
+void Compiler::find_partners() {
+  partner_.assign(operations_.size(), kNone);
+  std::map<std::array<std::int32_t, 4>, std::array<Name, 2>> pairs;  // by what they are made of
   for (Name i = 0; i < operations_.size(); ++i) {
-    const Op op = operations_[i].op;
-    if (uses_[i] == 0 || (op != Op::sin && op != Op::cos)) continue;
-    const auto at = sine_and_cosine_.try_emplace(operand(i, 0), std::array<Name, 2>{kNone, kNone}).first;
-    at->second[op == Op::sin ? 0 : 1] = i;
+    const Operation& operation = operations_[i];
+    const bool is_looked_up = operation.op == Op::look_up;
+    if (uses_[i] == 0 || (!is_looked_up && operation.op != Op::sin && operation.op != Op::cos)) continue;
+    const LookUp from = is_looked_up ? operation.looked_up() : LookUp{.input = -1};
+    const bool is_second = is_looked_up ? from.imaginary : operation.op == Op::cos;
+    const auto key = std::array{static_cast<std::int32_t>(operand(i, 0)), from.input, from.element, from.stride};
+    std::array<Name, 2>& pair = pairs.try_emplace(key, std::array{kNone, kNone}).first->second;
+    pair[is_second ? 1 : 0] = i;
+    for (const int k : {0, 1})
+      if (pair[0] != kNone && pair[1] != kNone) partner_[pair[k]] = pair[1 - k];
   }
 }
 
@@ -192,13 +203,6 @@ std::size_t Compiler::running_sum_of(Name i) const {
   for (int k = 0; k < operands_of(operations_[i].op); ++k)
     if (is_running_sum(operand(i, k))) return operand(i, k);
   return kNone;
-}
-
-std::size_t Compiler::partner(Name i) const {
-  const auto pair = sine_and_cosine_.find(operand(i, 0));
-  if (pair == sine_and_cosine_.end() || (pair->second[0] != i && pair->second[1] != i)) return i;
-  const Name other = pair->second[0] == i ? pair->second[1] : pair->second[0];
-  return other == kNone || done_[other] ? i : other;
 }
 
 Program::Program(const Recording& recording, std::span<const Output> outputs, std::span<const Axes> inputs,

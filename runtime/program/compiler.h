@@ -90,9 +90,10 @@ class Compiler {
   void emit_tier(Axes axes);
   void emit(Name i, std::size_t now, Program::Tier& tier);
 
-  /// The cosine of what this is the sine of, or the reverse, if it is made as well; itself: none.
-  Name partner(Name i) const;
-  void find_sines();
+  /// What is made together with a number: the cosine of what this is the sine of, the imaginary part of what is looked
+  /// up, or the reverse of these, if nobody has made it; itself: none.
+  Name partner(Name i) const { return partner_[i] == kNone || done_[partner_[i]] ? i : partner_[i]; }
+  void find_partners();
 
   /// Stores of the outputs whose numbers are complete after so many operations.
   void emit_stores(Program::Tier& tier, std::size_t after);
@@ -122,7 +123,7 @@ class Compiler {
   std::vector<std::vector<std::size_t>> ready_;
   std::map<LoadKey, Name> twin_;
   static constexpr Name kNone = ~Name{0};
-  std::unordered_map<Name, std::array<Name, 2>> sine_and_cosine_;  // by operand
+  std::vector<Name> partner_;
   std::vector<std::int32_t> free_constants_, free_locals_;
   std::int32_t n_constant_ = 0, n_local_ = 0;
 };

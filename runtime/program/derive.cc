@@ -66,6 +66,7 @@ std::int32_t tangent_of(Op op, Recorded a, Recorded da, Recorded b, Recorded db)
 bool derives_through(Op op, int operand) {
   switch (op) {
     case Op::round:
+    case Op::look_up:
     case Op::detach:
     case Op::product_error:
     case Op::less:
@@ -89,6 +90,7 @@ class Forward {
   std::int32_t tangent(std::int32_t name) {
     const Operation operation = recording_[name];
     if (operation.op == Op::load) return of_load_(operation.from());
+    if (operation.op == Op::look_up) return looked_up(operation);
     std::int32_t t[kMostOperands];
     std::fill_n(t, kMostOperands, kZero);
     bool any = false;
@@ -107,6 +109,14 @@ class Forward {
   std::int32_t operator[](std::int32_t name) const { return tangents_[static_cast<std::size_t>(name)]; }
 
  private:
+  /// The same of the table's tangent, which is read where `of_load_` would read it.
+  std::int32_t looked_up(const Operation& operation) {
+    const LookUp table = operation.looked_up();
+    const std::int32_t read = of_load_({table.input, table.element, 0, table.imaginary});
+    if (read == kZero) return kZero;
+    return recording_.look_up(operation.operand[0],
+                              {recording_[read].from().input, table.element, table.stride, table.imaginary});
+  }
   std::int32_t zero_if_none(std::int32_t t) { return t == kZero ? recording_.constant(0) : t; }
   std::int32_t added(std::int32_t a, std::int32_t b) {
     return a == kZero ? b : b == kZero ? a : recording_.make(Op::add, a, b);
@@ -160,6 +170,7 @@ class Reverse {
     for (std::size_t i = 0; i < n; ++i) {
       const Operation& operation = recording.operations()[i];
       if (operation.op == Op::load) matters_[i] = is_wanted(operation.from());
+      if (operation.op == Op::look_up) refuse_wanted(operation.looked_up(), is_wanted);
       for (int k = 0; k < operands_of(operation.op); ++k)
         if (derives_through(operation.op, k) && matters_[static_cast<std::size_t>(operation.operand[k])])
           matters_[i] = true;
@@ -181,6 +192,10 @@ class Reverse {
   }
 
  private:
+  static void refuse_wanted(const LookUp& table, const std::function<bool(const Load&)>& is_wanted) {
+    if (is_wanted({table.input, table.element, 0, table.imaginary}))
+      throw NotRecordable("a table that it looks up depends on unknowns");
+  }
   bool matters(std::int32_t name) const { return name >= 0 && matters_[static_cast<std::size_t>(name)]; }
   /// An adjoint times a partial derivative.
   std::int32_t times(std::int32_t adjoint, std::int32_t partial) {

@@ -29,7 +29,8 @@ struct Adjoint {
 };
 
 /// Adjoints of all loads that are wanted and matter, in the order of their names. The recording must be the current
-/// one. What has no adjoint contributes nothing, be it infinite.
+/// one. What has no adjoint contributes nothing, be it infinite. Throws NotRecordable where a table is wanted that
+/// numbers are looked up in.
 std::vector<Adjoint> adjoints(Recording& recording, std::span<const Adjoint> outcomes,
                               const std::function<bool(const Load&)>& is_wanted);
 

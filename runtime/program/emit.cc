@@ -61,7 +61,7 @@ std::int32_t Compiler::need(Name i, Program::Tier& tier) {
                        .index = static_cast<std::int32_t>(operation.coordinate),
                        .tier = axes});
   } else {
-    made.what = What::import;
+    made.what = What::fetch;
     made.global = global_[i];
     made.walk = place({.what = Program::Place::What::global, .index = global_[i], .tier = axes});
   }
@@ -154,8 +154,19 @@ void Compiler::emit(Name i, std::size_t now, Program::Tier& tier) {
     Program::Instruction made;
     for (int k = 0; k < n; ++k) made.in[k] = need(operand(i, k), tier);
     const Name other = partner(i);
-    made.op = other == i ? operation.op : Op::sin_cos;
+    const bool is_looked_up = operation.op == Op::look_up;
+    made.op = other == i || is_looked_up ? operation.op : Op::sin_cos;
     made.kernel = kernel_of(made.op);
+    if (is_looked_up) {
+      const LookUp from = operation.looked_up();
+      made.what = What::look_up;
+      made.walk = place({.what = Program::Place::What::input,
+                         .index = from.input,
+                         .element = from.element,
+                         .entry_stride = from.stride,
+                         .imaginary = from.imaginary,
+                         .tier = tier.axes});
+    }
     // An outcome may take the place of an operand: kernels read before they write. Not so where there are two.
     if (other == i)
       for (int k = 0; k < n; ++k) release(operand(i, k), tier.axes, now);
@@ -164,7 +175,8 @@ void Compiler::emit(Name i, std::size_t now, Program::Tier& tier) {
     row_[i] = made.out[0] = pinned_[i] ? row_[sum] : new_row(tier.axes);
     if (other != i) {
       row_[other] = made.out[1] = new_row(tier.axes);
-      if (operation.op == Op::cos) std::swap(made.out[0], made.out[1]);
+      if (operation.op == Op::cos || (is_looked_up && operation.looked_up().imaginary))
+        std::swap(made.out[0], made.out[1]);
     }
     tier.instructions.push_back(made);
     for (const Name result : {i, other}) {
@@ -172,7 +184,7 @@ void Compiler::emit(Name i, std::size_t now, Program::Tier& tier) {
       done_[result] = true;
       if (global_[result] < 0) continue;
       Program::Instruction leave;
-      leave.what = What::export_;
+      leave.what = What::leave;
       leave.in[0] = row_[result];
       leave.global = global_[result];
       tier.instructions.push_back(leave);

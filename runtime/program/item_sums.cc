@@ -38,7 +38,7 @@ void Runner::prepare_steps(const Program::Tier& tier) {
   for (const Program::Spread& spread : program_.spreads_) moves[static_cast<std::size_t>(spread.row)] = true;
   for (const auto* instructions : {&program_.once_, &tier.instructions})
     for (const Program::Instruction& instruction : *instructions) {
-      const bool computes = instruction.what == What::compute;
+      const bool computes = instruction.what == What::compute || instruction.what == What::look_up;
       if (instructions == &tier.instructions) {
         Call& call = room_.calls.emplace_back();
         if (computes) prepare_call(instruction, moves, call);
@@ -111,7 +111,7 @@ void Runner::run_steps(const Program::Tier& tier, std::size_t first, std::size_t
   };
   for (std::size_t i = 0; i < tier.instructions.size(); ++i) {
     const Program::Instruction& instruction = tier.instructions[i];
-    if (instruction.what != What::compute) {
+    if (instruction.what != What::compute && instruction.what != What::look_up) {
       execute(instruction, first, n);
       continue;
     }
@@ -122,7 +122,7 @@ void Runner::run_steps(const Program::Tier& tier, std::size_t first, std::size_t
       continue;
     }
     move_operands(i + 1);
-    instruction.kernel(room_.calls[i], padded(n));
+    do_call(instruction, room_.calls[i], first, n);
   }
 }
 

@@ -30,8 +30,9 @@ enum class Op : std::uint8_t {
   cosh,
   tanh,
   log1p,
-  sinc,    ///< sin(x)/x, and 1 at 0, as runtime/math/conventions.h has it
-  detach,  ///< the operand, as a constant: nothing is derived through it
+  sinc,     ///< sin(x)/x, and 1 at 0, as runtime/math/conventions.h has it
+  look_up,  ///< a number of the entry of a table that the operand says
+  detach,   ///< the operand, as a constant: nothing is derived through it
   // Of two.
   add,
   subtract,

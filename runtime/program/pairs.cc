@@ -56,7 +56,7 @@ class Pairing {
   Axes own_axes(const Operation& operation, std::span<const Axes> inputs, Axes coordinates) const {
     if (operation.op == Op::load) return inputs[static_cast<std::size_t>(operation.from().input)];
     if (operation.op == Op::coordinate) return coordinates;
-    Axes axes = 0;
+    Axes axes = operation.op == Op::look_up ? inputs[static_cast<std::size_t>(operation.looked_up().input)] : Axes{0};
     for (int k = 0; k < operands_of(operation.op); ++k) axes |= axes_[static_cast<std::size_t>(operation.operand[k])];
     return axes;
   }
@@ -67,6 +67,7 @@ class Pairing {
     if (re == im) return !varies(re);
     const Operation &x = at(re), &y = at(im);
     made.op = x.op;
+    if (x.op == Op::look_up) return false;  // which entry is no pair
     if (x.op == Op::load) {
       if (y.op != Op::load) return false;
       const Load first = x.from(), second = y.from();
@@ -116,6 +117,8 @@ class Pairing {
         copied_.push_back(pairs_.constant(operation.number));
       else if (operation.op == Op::load)
         copied_.push_back(pairs_.load(operation.from()));
+      else if (operation.op == Op::look_up)
+        copied_.push_back(pairs_.look_up(operand(0), operation.looked_up()));
       else if (operation.op == Op::coordinate)
         copied_.push_back(pairs_.coordinate(operation.coordinate));
       else

@@ -91,12 +91,12 @@ class Program {
   friend class ThreadWriter;
   /// An instruction works on rows, of which there are constants (one number) and locals (one for each cell of a block).
   struct Instruction {
-    enum class What : std::uint8_t { compute, load, load_complex, import, export_, store } what = What::compute;
+    enum class What : std::uint8_t { compute, look_up, load, load_complex, fetch, leave, store } what = What::compute;
     Op op = Op::constant;  ///< of what is computed
     Kernel kernel = nullptr;
     std::int32_t out[2] = {-1, -1}, in[kMostOperands] = {-1, -1, -1, -1, -1};
     std::int32_t walk = -1;    ///< of what reads or writes memory, or may: which walk
-    std::int32_t global = -1;  ///< of imports and exports: which
+    std::int32_t global = -1;  ///< of what is left for other tiers, or fetched there: which
   };
   struct Tier {
     Axes axes = 0;
@@ -107,6 +107,7 @@ class Program {
     enum class What : std::uint8_t { input, coordinate, global, output } what = What::input;
     std::int32_t index = 0;  ///< which input, coordinate, ...
     std::int32_t element = 0, item_stride = 0;
+    std::int32_t entry_stride = 0;  ///< of tables: elements from one entry to the next
     bool imaginary = false;
     Axes tier = 0;
   };

@@ -75,6 +75,12 @@ inline bool is_always_zero(const Recorded& x) {
 inline Recorded value_of(Recorded x) { return Recorded::made(program::Op::detach, x); }
 inline Recorded with_value(Recorded x, Recorded value) { return Recorded::made(program::Op::with_value, x, value); }
 
+/// One of two numbers; both are made.
+inline Recorded chosen(RecordedCondition condition, Recorded yes, Recorded no) {
+  return Recorded::named(
+      program::Recording::current().make(program::Op::select, condition.name(), yes.name(), no.name()));
+}
+
 #define RT_RECORDED_FUNCTION(name, op) \
   inline Recorded name(Recorded a) { return Recorded::made(program::Op::op, a); }
 RT_RECORDED_FUNCTION(exp, exp)
@@ -96,6 +102,7 @@ RT_RECORDED_FUNCTION(sinc, sinc)
 #undef RT_RECORDED_FUNCTION
 inline Recorded atan2(Recorded y, Recorded x) { return Recorded::made(program::Op::atan2, y, x); }
 inline Recorded pow(Recorded a, Recorded b) { return Recorded::made(program::Op::pow, a, b); }
+inline Recorded weighed(Recorded weight, Recorded x) { return Recorded::made(program::Op::weigh, weight, x); }
 inline Recorded hypot(Recorded a, Recorded b) { return Recorded::made(program::Op::hypot, a, b); }
 
 namespace exact {

@@ -52,6 +52,13 @@ std::int32_t Recording::load(const Load& from) {
 
 std::int32_t Recording::coordinate(Coordinate which) { return add({.op = Op::coordinate, .coordinate = which}); }
 
+std::int32_t Recording::look_up(std::int32_t entry, const LookUp& from) {
+  if (is_constant(entry))
+    return load(
+        {from.input, from.element + static_cast<std::int32_t>(constant_of(entry)) * from.stride, 0, from.imaginary});
+  return add({.op = Op::look_up, .operand = {entry, from.input, from.element, from.stride, from.imaginary ? 1 : 0}});
+}
+
 double Recording::constant_of(std::int32_t name) const {
   if (!is_constant(name)) throw std::logic_error("a recorded number is no constant");
   return (*this)[name].number;

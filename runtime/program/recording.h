@@ -26,13 +26,24 @@ struct Load {
   friend bool operator==(const Load&, const Load&) = default;
 };
 
+/// A number of an entry of a table, where which entry it is becomes known only when the program runs: part of an
+/// element of an input that all items read.
+struct LookUp {
+  std::int32_t input = 0;
+  std::int32_t element = 0;  ///< of entry 0
+  std::int32_t stride = 1;   ///< elements from one entry to the next
+  bool imaginary = false;
+};
+
 /// One operation. Numbers are named by their place in the recording.
 struct Operation {
   Op op = Op::constant;
-  Coordinate coordinate{};                                  ///< of coordinates
-  std::int32_t operand[kMostOperands]{-1, -1, -1, -1, -1};  ///< of loads: what the fields of Load are
-  double number = 0;                                        ///< of constants
+  Coordinate coordinate{};  ///< of coordinates
+  /// Of loads: what the fields of Load are; of look-ups: which entry, and what the fields of LookUp are.
+  std::int32_t operand[kMostOperands]{-1, -1, -1, -1, -1};
+  double number = 0;  ///< of constants
   Load from() const { return {operand[0], operand[1], operand[2], operand[3] != 0}; }
+  LookUp looked_up() const { return {operand[1], operand[2], operand[3], operand[4] != 0}; }
   friend bool operator==(const Operation& a, const Operation& b);
 };
 
@@ -58,6 +69,8 @@ class Recording {
   std::int32_t constant(double number);
   std::int32_t load(const Load& from);
   std::int32_t coordinate(Coordinate which);
+  /// `entry`: a number that is always the number of an entry, an integer.
+  std::int32_t look_up(std::int32_t entry, const LookUp& from);
   std::int32_t make(Op op, std::int32_t a, std::int32_t b = -1, std::int32_t c = -1);
 
   /// Ways that a formula can go, by conditions that are known only when the program runs: each is gone once, and what

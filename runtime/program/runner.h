@@ -147,6 +147,7 @@ class Runner {
       unit = array.is_complex ? 2 : 1;
       walk.base = static_cast<double*>(array.numbers) + static_cast<std::size_t>(place.element) * array.plane * unit;
       stride[0] = static_cast<std::size_t>(place.item_stride) * array.plane;
+      walk.entry_stride = static_cast<std::size_t>(place.entry_stride) * array.plane * unit;
       std::copy(array.stride.begin(), array.stride.end(), stride.begin() + 1);
       walk.base += first_item_ * stride[0] * unit;
       if (array.of_item != nullptr && is_input) {
@@ -216,7 +217,8 @@ class Runner {
     if (program_.streams_ && !data_.adds) return false;
     room_.ahead.begin();
     for (const Program::Instruction& instruction : tier.instructions)
-      if (instruction.walk >= 0) room_.ahead.add(room_.walks[static_cast<std::size_t>(instruction.walk)]);
+      if (instruction.walk >= 0 && instruction.what != What::look_up)
+        room_.ahead.add(room_.walks[static_cast<std::size_t>(instruction.walk)]);
     return n * room_.ahead.numbers() * sizeof(double) > ReadAhead::kWorthwhile;
   }
 
@@ -224,7 +226,8 @@ class Runner {
 
   void execute(const Program::Instruction& instruction, std::size_t first, std::size_t n) {
     switch (instruction.what) {
-      case What::compute: {
+      case What::compute:
+      case What::look_up: {
         Call call;
         for (int k = 0; k < kMostOperands && instruction.in[k] >= 0; ++k) {
           call.in[k] = row(instruction.in[k]);
@@ -234,17 +237,17 @@ class Runner {
         }
         for (int k = 0; k < 2 && instruction.out[k] >= 0; ++k)
           row(instruction.out[k]).numbers = call.out[k] = target(instruction, k, first, n);
-        instruction.kernel(call, padded(n));
+        do_call(instruction, call, first, n);
         break;
       }
       case What::load:
-      case What::import:
+      case What::fetch:
         load(instruction, first, n);
         break;
       case What::load_complex:
         load_complex(instruction, first, n);
         break;
-      case What::export_:
+      case What::leave:
         std::copy_n(row(instruction.in[0]).numbers, n,
                     memory_ + room_.globals[static_cast<std::size_t>(instruction.global)] + first);
         break;
@@ -254,9 +257,38 @@ class Runner {
     }
   }
 
+  void do_call(const Program::Instruction& instruction, const Call& call, std::size_t first, std::size_t n) {
+    if (instruction.what == What::compute)
+      instruction.kernel(call, padded(n));
+    else
+      look_up(instruction, call, first, n);
+  }
+
+  /// Numbers of the entries that a row of numbers says: one part of them, or both.
+  void look_up(const Program::Instruction& instruction, const Call& call, std::size_t first, std::size_t n) {
+    const Walk& from = room_.walks[static_cast<std::size_t>(instruction.walk)];
+    const Row& entry = call.in[0];
+    const bool both = instruction.out[1] >= 0;
+    // The walk is that of the part which was asked for first.
+    const bool imaginary = program_.places_[static_cast<std::size_t>(instruction.walk)].imaginary;
+    const std::ptrdiff_t to_first = both && imaginary ? -1 : 0;
+    const std::size_t step = from.inner_stride();
+    from.for_each_run(first, n, [&](const double* where, std::size_t done, std::size_t length) {
+      where += to_first;
+      for (std::size_t i = 0; i < length; ++i) {
+        const auto which = static_cast<std::size_t>(entry.numbers[(done + i) & entry.varies]);
+        const double* const at = where + i * step + which * from.entry_stride;
+        call.out[0][done + i] = at[0];
+        if (both) call.out[1][done + i] = at[1];
+      }
+    });
+    pad(call.out[0], n);
+    if (both) pad(call.out[1], n);
+  }
+
   /// Where an outcome goes: where it is stored, if that is as rows are, or to the row's own place.
   double* target(const Program::Instruction& instruction, int k, std::size_t first, std::size_t n) {
-    if (instruction.walk >= 0 && !data_.adds && n % kStep == 0) {
+    if (instruction.what == What::compute && instruction.walk >= 0 && !data_.adds && n % kStep == 0) {
       const Walk& to = room_.walks[static_cast<std::size_t>(instruction.walk)];
       if (!to.is_complex && to.n == 1 && to.is_contiguous()) return to.base + first;
     }

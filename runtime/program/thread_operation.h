@@ -25,10 +25,13 @@ struct ThreadOperation {
   /// Registers of the outcomes. Of stores: the element that is written, of entry 0 of a stack, as a number of 32 bits.
   std::uint16_t out[2] = {kNone, kNone};
   /// Operands. Of coordinates: which. Of loads: which input, the element of entry 0, and elements to the next entry; of
-  /// stores: the parts, and elements to the next entry.
+  /// stores: the parts, and elements to the next entry. Of look-ups: which input, the element of the table's entry 0,
+  /// the operand, and elements to the table's next entry.
   std::uint16_t in[kMostOperands] = {kNone, kNone, kNone, kNone, kNone};
 
-  RT_HD std::uint32_t element() const { return wide(op == kStore ? out : in + 1); }
+  RT_HD std::uint32_t element() const {
+    return op == static_cast<std::uint8_t>(Op::look_up) ? in[1] : wide(op == kStore ? out : in + 1);
+  }
   RT_HD std::uint32_t stride() const { return wide(op == kStore ? in + 2 : in + 3); }
   static void set_wide(std::uint16_t* halves, std::uint32_t number) {
     halves[0] = static_cast<std::uint16_t>(number);
@@ -175,6 +178,7 @@ RT_HD inline void sine_and_cosine(double angle, double* sine, double* cosine) {
 /// Runs `count` operations with their constants. `memory` has
 ///   double coordinate(i)                                    where the cell is
 ///   void load(operation, double* re, double* im)            into those that are not nullptr
+///   void look_up(operation, entry, double* re, double* im)  the same of an entry of a table
 ///   void store(operation, double re, double im)             the latter of complex results
 template <int kRegisters, class Memory>
 RT_HD void run_thread(const ThreadOperation* operations, int count, const double* numbers, const Memory& memory) {
@@ -195,6 +199,10 @@ RT_HD void run_thread(const ThreadOperation* operations, int count, const double
     const auto op = static_cast<Op>(operation.op);
     if (op == Op::load) {
       memory.load(operation, place(0), place(1));
+      continue;
+    }
+    if (op == Op::look_up) {
+      memory.look_up(operation, static_cast<std::size_t>(in(2)), place(0), place(1));
       continue;
     }
     if (op == Op::sin_cos) {

@@ -27,7 +27,8 @@ class ThreadWriter {
       for (const Program::Instruction& instruction : tier.instructions)
         if (!add(instruction, to.operations.emplace_back())) return false;
     for (const ThreadOperation& operation : to.operations)
-      if (operation.op == static_cast<std::uint8_t>(Op::load)) {
+      if (operation.op == static_cast<std::uint8_t>(Op::load) ||
+          operation.op == static_cast<std::uint8_t>(Op::look_up)) {
         const std::size_t input = operation.in[0];
         to.reads.resize(std::max(to.reads.size(), input + 1), false);
         to.reads[input] = true;
@@ -60,12 +61,19 @@ class ThreadWriter {
     }
     for (int k = 0; k < 2; ++k) to.out[k] = name(from.out[k]);
     to.in[0] = static_cast<std::uint16_t>(place.index);
+    // Of both parts the first outcome is the real one, of one part that which is wanted.
+    const bool both = from.what == What::load_complex || (from.what == What::look_up && from.out[1] >= 0);
+    to.part = both ? ThreadOperation::both : place.imaginary ? ThreadOperation::imaginary : ThreadOperation::real;
+    if (from.what == What::look_up) {
+      if (place.element > kMost16) return false;
+      to.op = static_cast<std::uint8_t>(Op::look_up);
+      to.in[1] = static_cast<std::uint16_t>(place.element);
+      to.in[2] = name(from.in[0]);
+      ThreadOperation::set_wide(to.in + 3, static_cast<std::uint32_t>(place.entry_stride));
+      return true;
+    }
     to.op = static_cast<std::uint8_t>(place.what == Program::Place::What::coordinate ? Op::coordinate : Op::load);
     if (place.what == Program::Place::What::coordinate) return true;
-    // Of both parts the first outcome is the real one, of one part that which is wanted.
-    to.part = from.what == What::load_complex ? ThreadOperation::both
-              : place.imaginary               ? ThreadOperation::imaginary
-                                              : ThreadOperation::real;
     ThreadOperation::set_wide(to.in + 1, static_cast<std::uint32_t>(place.element));
     ThreadOperation::set_wide(to.in + 3, static_cast<std::uint32_t>(place.item_stride));
     return true;

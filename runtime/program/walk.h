@@ -16,6 +16,7 @@ struct Walk {
   std::size_t extent[kDimensions], stride[kDimensions];  ///< outermost first; strides in doubles
   void* const* of_item = nullptr;                        ///< where items begin, if not in one array
   std::size_t offset = 0;                                ///< then, in doubles, of what is walked through
+  std::size_t entry_stride = 0;                          ///< of tables: doubles from one entry to the next
 
   void add(std::size_t length, std::size_t step) {
     if (length == 1) return;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tests/support/forest_fixture.h"
+#include "tests/support/same_bits.h"
 
 namespace rimetree::test {
 namespace {
@@ -62,6 +63,97 @@ TEST(InterpolateNode, TakesTablesOfOneEntry) {
   expect_ok(x);
   EXPECT_EQ(value_at(x->value, 0).re, 7);
   EXPECT_EQ(value_at(x->value, 1).re, 7);
+}
+
+/// A complex table [3,4,5,4] and 20 places, of which the first index varies along frequency and is the same for all;
+/// `together`: all indices in one child.
+TestForest beam(bool together, int n_source = 20) {
+  std::vector<Complex<double>> table;
+  for (int i = 0; i < 3 * 4 * 5 * 4; ++i) table.emplace_back(std::sin(1.0 + i), std::cos(2.0 * i));
+  std::vector<double> x, y, both;
+  for (int s = 0; s < n_source; ++s) {
+    x.push_back(-0.5 + 0.2 * s);
+    y.push_back(4.2 - 0.25 * s);
+    both.insert(both.end(), {x.back(), y.back()});
+  }
+  TestForest forest;
+  forest.constant("table", complex_array({3, 4, 5, 4}, table)).constant("first", 1e9).constant("step", 0.13e9);
+  forest.node("frequency", "Freq").node("above", "Subtract", {"frequency", "first"});
+  forest.node("steps", "Divide", {"above", "step"});
+  if (together) {
+    std::vector<double> ones(static_cast<std::size_t>(n_source), 1.0);
+    forest.constant("ones", array({n_source}, ones)).node("of_each", "Multiply", {"ones", "steps"});
+    forest.constant("x", array({n_source}, x)).constant("y", array({n_source}, y));
+    forest.node("rows", "Composer", {"of_each", "x", "y"}, {{"dims", array({2}, {3.0, double(n_source)})}});
+    forest.node("place", "Transpose", {"rows"});
+    forest.node("row", "Interpolate", {"table", "place"}, {{"outside", std::string("zero")}});
+  } else {
+    forest.constant("x", array({n_source}, x)).constant("y", array({n_source}, y));
+    forest.node("row", "Interpolate", {"table", "steps", "x", "y"}, {{"outside", std::string("zero")}});
+  }
+  forest.node("E", "Composer", {"row"}, {{"dims", array({3}, {double(n_source), 2.0, 2.0})}});
+  return forest;
+}
+
+TEST(InterpolateNode, TakesEachIndexFromAChildOfItsOwn) {
+  const ResultPtr apart = beam(false).evaluate("E"), together = beam(true).evaluate("E");
+  expect_ok(apart);
+  expect_ok(together);
+  EXPECT_TRUE(apart->value.dims() == (TensorShape{20, 2, 2}));
+  expect_same_bits(*apart, *together);
+  // Of source 7, (0.9, 2.45), at the second frequency, 0.1 / 0.13.
+  const auto of = [](int i, int j, int k) {
+    return Complex<double>(std::sin(1.0 + (i * 20 + j * 5 + k) * 4 + 3),
+                           std::cos(2.0 * ((i * 20 + j * 5 + k) * 4 + 3)));
+  };
+  Complex<double> wanted(0.0, 0.0);
+  const double part[3] = {0.1 / 0.13, 0.9, 0.45};
+  for (int corner = 0; corner < 8; ++corner) {
+    const int i = corner & 1, j = corner >> 1 & 1, k = corner >> 2;
+    const double weight = (i ? part[0] : 1 - part[0]) * (j ? part[1] : 1 - part[1]) * (k ? part[2] : 1 - part[2]);
+    wanted = wanted + Complex<double>(weight) * of(i, j, 2 + k);
+  }
+  expect_near(value_at(apart->value, 7 * 4 + 3, 0, 1), wanted, 1e-14);
+}
+
+TEST(InterpolateNode, IsAPartOfAProgramWithWhatReadsIt) {
+  for (const bool together : {false, true}) {
+    TestForest forest = beam(together, 3000);
+    forest.node("EH", "ConjTranspose", {"E"}).node("power", "MatrixMultiply", {"E", "EH"});
+    forest.node("x0", "Selector", {"power"}, {{"index", array({1, 3}, {-1, 0, 0})}});
+    const ResultPtr x = forest.evaluate("x0");
+    expect_ok(x);
+    for (const std::string& note : forest.evaluator->notes().list())
+      EXPECT_EQ(note.find("cell by cell"), note.npos) << note;
+    if (together) continue;
+    // The stack of matrices, of 3 frequencies, is never in memory.
+    EXPECT_LT(forest.evaluator->timing().peak_result_bytes, 3000u * 4 * 3 * sizeof(Complex<double>));
+  }
+}
+
+TEST(InterpolateNode, SaysWhatIsWrongWithPlaces) {
+  const auto problem = [](const std::vector<StateValue>& places) {
+    TestForest forest;
+    forest.constant("table", array({2, 2, 2, 2}, std::vector<double>(16, 1.0)));
+    TestForest::Children children{"table"};
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      children.push_back("place" + std::to_string(i));
+      forest.constant(children.back(), places[i]);
+    }
+    try {
+      const ResultPtr x = forest.node("x", "Interpolate", children).evaluate("x");
+      return x->failures.empty() ? std::string() : x->failures.front().message;
+    } catch (const ForestError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(problem({0.5, array({3}, {0, 1, 0.5})}), "");
+  EXPECT_EQ(problem({0.5}), "");
+  EXPECT_NE(problem({array({2}, {0, 1}), array({3}, {0, 1, 0.5})}).find("are of 2 and 3 sources"), std::string::npos);
+  EXPECT_NE(problem({0.5, array({1, 2}, {0, 1})}).find("or k children [] or [source]"), std::string::npos);
+  EXPECT_NE(problem({0.5, 0.5, 0.5, 0.5}).find("k = 1, 2 or 3"), std::string::npos);
+  EXPECT_NE(problem({}).find("needs at least 1 of child \"place\""), std::string::npos);
+  EXPECT_EQ(problem({0.5, complex_array({}, {{0.5, 1}})}), "child \"place\" must be real, but is complex");
 }
 
 }  // namespace

@@ -657,8 +657,7 @@ def Imag(
 
 def Interpolate(
     table: Child,
-    place: Child,
-    *,
+    *place: Child | None,
     outside: Literal["nan", "zero", "edge"] = ...,
     origin: str | None = None,
 ) -> NodeDef:
@@ -669,8 +668,9 @@ def Interpolate(
     Children
         table (tensor: [n,..], [n,m,..] or [n,m,l,..], any)
             values on a grid of one, two or three dimensions, each a number or a tensor
-        place ([1], [2], [3], [source,1], [source,2] or [source,3], dimensionless)
-            where to look: for each dimension of the grid so many steps from its first entry
+        place ([k] or [source,k], k = 1, 2 or 3; or k children [] or [source], dimensionless, any number)
+            where to look: for each dimension of the grid so many steps from its first entry; all in one
+            child, or each in one of its own
 
     State
         outside ('nan', 'zero' or 'edge', default 'nan')

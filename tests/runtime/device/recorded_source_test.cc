@@ -144,9 +144,11 @@ ThreadProgram random_program(std::mt19937_64& random, bool is_complex) {
   for (const auto which : {program::Coordinate::time_s, program::Coordinate::time_width_s,
                            program::Coordinate::frequency_hz, program::Coordinate::frequency_width_hz})
     given.push_back(recording.coordinate(which));
+  const std::int32_t entry = recording.make(Op::less, given[0], recording.constant(0));  // 1 or 0
+  for (const bool imaginary : {false, true}) given.push_back(recording.look_up(entry, {1, 1, 2, imaginary}));
   program::test::Formula formula(given.size(), 60, random);
   for (program::test::Step& step : formula.steps)  // functions of which a compiler's library has its own
-    for (const Op op : {Op::sin, Op::cos, Op::exp, Op::hypot, Op::atan2})
+    for (const Op op : {Op::sin, Op::cos, Op::exp, Op::hypot, Op::atan2, Op::sinc})
       if (step.op == op) step.op = Op::subtract;
   const std::vector<std::int32_t> names = formula.record(recording, given);
   const program::Output output{.item_stride = 1, .re = names.back(), .im = is_complex ? names[names.size() - 2] : -1};
@@ -189,7 +191,8 @@ std::vector<Op> functions() {
   for (int i = 0; i < program::kOps; ++i) {
     const Op op = static_cast<Op>(i);
     const int n = program::operands_of(op);
-    if ((n == 1 || n == 2) && op != Op::sin_cos && !program::is_of_pairs(op)) all.push_back(op);
+    const bool is_function = op != Op::sin_cos && op != Op::look_up && !program::is_of_pairs(op);
+    if ((n == 1 || n == 2) && is_function) all.push_back(op);
   }
   return all;
 }

@@ -169,7 +169,10 @@ def propose_interpolation(g: Growth, _):
         table = table + 1j * g.rng.normal(size=table.shape)
     sources = some_sources(g)
     places = g.rng.uniform(-0.3, 1.1, (*(() if sources is None else (sources,)), k)) * grid
-    return [("table", g.constant(table)), ("place", g.constant(places))], {"outside": g.one_of("nan", "zero", "edge")}
+    children = [("place", g.constant(places))]
+    if g.chance(0.5):  # each index in a child of its own, of all sources or of each
+        children = [("place", g.constant(g.one_of(index, index.flat[0]))) for index in np.moveaxis(places, -1, 0)]
+    return [("table", g.constant(table)), *children], {"outside": g.one_of("nan", "zero", "edge")}
 
 
 @proposal("Stokes")

@@ -75,16 +75,31 @@ def gauss_noise(call: Call) -> Value:
     return exact(x)
 
 
+def places_of(places: list[Value]) -> tuple[np.ndarray, tuple[int, ...]]:
+    """[index, member, source, axes] of all indices in one child, or of each in its own; and () or how many sources."""
+    if any(place.is_complex for place in places):
+        raise RefusedError("a place is complex")
+    all_dims = [place.dims for place in places]
+    if len(places) == 1 and all_dims[0]:
+        (place,) = places
+        if len(place.dims) > 2:
+            raise RefusedError(f"a place of dimensions {place.dims}")
+        return np.moveaxis(place.x.reshape(len(place.x), -1, place.dims[-1], *place.extents), 2, 0), place.dims[:-1]
+    sources = {dims for dims in all_dims if dims}
+    if any(len(dims) > 1 for dims in sources) or len(sources) > 1:
+        raise RefusedError(f"places of dimensions {all_dims}")
+    one_by_one = [place.x.reshape(len(place.x), -1, *place.extents) for place in places]
+    return np.stack(np.broadcast_arrays(*one_by_one)), next(iter(sources), ())
+
+
 @opinion("Interpolate")
 def interpolate(call: Call) -> Value:
     """Each entry counts by hats of height 1 and half width 1 around it."""
-    table, place = call.child("table"), call.child("place")
-    if place.is_complex:
-        place.x = place.x.real
-    k = place.dims[-1] if place.dims else 0
-    if len(place.dims) not in (1, 2) or not 1 <= k <= 3 or len(table.dims) < k or 0 in table.dims[:k]:
-        raise RefusedError(f"a place of dimensions {place.dims} in a table of {table.dims}")
-    p = np.moveaxis(place.x.reshape(len(place.x), -1, k, *place.extents), 2, 0)  # [k, member, source, axes]
+    table = call.child("table")
+    p, sources = places_of([child for child, own in zip(call.children, call.labels, strict=True) if own == "place"])
+    k = len(p)
+    if not 1 <= k <= 3 or len(table.dims) < k or 0 in table.dims[:k]:
+        raise RefusedError(f"places of {k} indices in a table of {table.dims}")
     last = np.array(table.dims[:k]).reshape(k, *[1] * (p.ndim - 1)) - 1
     inside = np.all((p >= 0) & (p <= last), axis=0)
     grid = table.x.reshape(len(table.x), *table.dims[:k], -1, *table.extents)
@@ -106,7 +121,7 @@ def interpolate(call: Call) -> Value:
         y = np.where(inside[:, :, None], y, outside)
         scale = np.where(inside[:, :, None], scale, 0)
     y = np.where(np.isnan(p).any(axis=0)[:, :, None], np.nan, y)
-    shape = (*([place.dims[0]] if len(place.dims) == 2 else []), *table.dims[k:])
+    shape = (*sources, *table.dims[k:])
     return call.result(y.reshape(len(y), *shape, *y.shape[-4:]), scale.reshape(len(y), *shape, *y.shape[-4:]))
 
 

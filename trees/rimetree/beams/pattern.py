@@ -168,11 +168,10 @@ class BeamPattern:
         table = np.pad(self.table, ((0, 0), (1, 1), (1, 1), (0, 0)))
         places = [self.m.steps(m) + 1, self.l.steps(l) + 1]
         if self.frequency.count > 1:
-            places.insert(0, self.frequency.steps(rt.Freq()) * np.ones(n_source))
+            places.insert(0, self.frequency.steps(rt.Freq()))
         else:
             table = table[0]
-        place = rt.Transpose(rt.Composer(*places, dims=[len(places), n_source]))
-        return rt.Composer(rt.Interpolate(table, place, outside="edge"), dims=[n_source, 2, 2])
+        return rt.Composer(rt.Interpolate(table, *places, outside="edge"), dims=[n_source, 2, 2])
 
     def reaches(self, low_hz: float, high_hz: float) -> bool:
         """Whether it was given at frequencies around these."""
