@@ -1,5 +1,6 @@
 """Skies seen through patterns from FITS cubes, against SciPy's interpolation and sums in NumPy."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -103,6 +104,19 @@ def test_antennas_of_different_patterns(files, psv):
     l, m, _ = direction_cosines(SKY.radec_rad, CENTRE)  # noqa: E741
     voltage = 2.0 ** (-2 * ((l**2 + m**2)[:, None] * (FREQUENCY_HZ / 1.4e9 / 0.05) ** 2))
     np.testing.assert_allclose(found, visibilities(voltage[..., None, None] * np.eye(2)[None], seen_by), atol=1e-10)
+
+
+def test_dishes_that_point_to_places_of_their_own_share_a_table(files):
+    """Each had a copy: of a cube of half a gigabyte and 64 antennas that was more memory than there is."""
+    places = [(1.0 + 0.001 * k, -0.5) for k in range(20)]
+    beams = [rt.BeamPattern.read(files, pointing_rad=place) for place in places]
+    tracemalloc.start()
+    rt.sky_nodes(rt.NodeScope(), SKY.seen_through(beams), CENTRE)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 6 * beams[0].table.nbytes
+    seen_by = [jones(some_pattern(CUBE_HZ, GRID, GRID), None, place) for place in places[:2]]
+    np.testing.assert_allclose(predicted(SKY.seen_through(beams[:2])), visibilities(*seen_by), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,21 @@ def test_blank_pixels_and_empty_images_hold_nothing(tmp_path):
     assert len(rt.sky.read(image(tmp_path / "m.fits", 0 * components()))) == 0
 
 
+def test_infinite_pixels_are_refused(tmp_path):
+    """They had been left out like blank ones, without a word."""
+    planes = components()
+    planes[0, 3, 47] = np.inf
+    with pytest.raises(rt.sky.SkyModelError, match="1 pixels are infinite, x48y4 the first of them"):
+        rt.sky.read(image(tmp_path / "m.fits", planes))
+
+
+@pytest.mark.parametrize("unit, scale", [("Jy pixel-1", 1.0), ("mJy / pix", 1e-3), ("uJy.pix**-1", 1e-6)])
+def test_units_come_in_all_ways_of_fits(tmp_path, unit, scale):
+    planes = np.float32(components()).astype(float)
+    found = rt.sky.read(image(tmp_path / "m.fits", planes, unit=unit)).stokes_jy[:, 0]
+    np.testing.assert_allclose(found, scale * planes[planes != 0], rtol=1e-12)
+
+
 @pytest.mark.parametrize("n_freq", [1, 8])
 def test_rounding_of_fourier_transforms_is_left_out(tmp_path, n_freq):
     """Cleaning with several scales leaves it in all pixels: 2000 sources where there are 4, with spectra that no
@@ -143,6 +158,7 @@ def test_what_is_more_than_rounding_stays(tmp_path):
     [
         ({"unit": "JY/BEAM"}, "in JY/BEAM, expected Jy/pixel"),
         ({"unit": ""}, "in no unit, expected Jy/pixel"),
+        ({"unit": "MJY/PIXEL"}, "in MJY/PIXEL, expected Jy/pixel"),  # milli or mega
         ({"CTYPE1": "GLON-SIN"}, "no axes of right ascension and declination: GLON-SIN"),
         ({"CRVAL4": -5.0}, "planes of STOKES -5, expected 1 to 4"),
         ({"EQUINOX": 1950.0}, "in the frame FK4 of equinox 1950; expected ICRS, or FK5 of equinox 2000"),

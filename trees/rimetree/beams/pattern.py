@@ -27,7 +27,7 @@ from .._core import Error
 from ..arguments import check_fields, checked
 from ..fits_axes import HERTZ, regular_axis
 from ..observing.mounts import feed_rotation, parallactic_angle, require_place
-from ..writing.scope import NodeDef, NodeScope
+from ..writing.scope import NodeDef, NodeScope, NodeStub
 from .place import Place, pointing_text, require_pointings
 
 _ELEMENTS = {"linear": ("xx", "xy", "yx", "yy"), "circular": ("rr", "rl", "lr", "ll")}
@@ -139,9 +139,9 @@ class BeamPattern:
         """[S,2,2]. Writes nodes of the k-th beam of a scope."""
         lmn, n_source = place.lmn, place.n_source
         if self.site_m is None:
-            return self._element(lmn[:, 0], lmn[:, 1], lmn[:, 2], n_source)
+            return self._element(ns, lmn[:, 0], lmn[:, 1], lmn[:, 2], n_source)
         ns.turn(k) << parallactic_angle(place.centre, self.site_m)
-        ns.grid(k) << self._turned(lmn, ns.turn(k), n_source)
+        ns.grid(k) << self._turned(ns, lmn, ns.turn(k), n_source)
         ns.feeds(k) << feed_rotation(ns.turn(k), feed=self.feed)
         return rt.MatrixMultiply(ns.feeds(k).H, ns.grid(k), ns.feeds(k))
 
@@ -158,20 +158,26 @@ class BeamPattern:
         """Raises `Error`."""
         raise Error("patterns from files are those of dishes that follow the sky, not of ones that stand")
 
-    def _turned(self, lmn, angle, n_source: int) -> NodeDef:
+    def _turned(self, ns: NodeScope, lmn, angle, n_source: int) -> NodeDef:
         l, m, cosine, sine = lmn[:, 0], lmn[:, 1], rt.Cos(angle), rt.Sin(angle)  # noqa: E741
-        return self._element(l * cosine - m * sine, m * cosine + l * sine, lmn[:, 2], n_source)
+        return self._element(ns, l * cosine - m * sine, m * cosine + l * sine, lmn[:, 2], n_source)
 
-    def _element(self, l, m, n, n_source: int) -> NodeDef:  # noqa: E741
-        """[S,2,2] at directions [S] of the grid, around which there is a border of zeros."""
+    def _element(self, ns: NodeScope, l, m, n, n_source: int) -> NodeDef:  # noqa: E741
+        """[S,2,2] at directions [S] of the grid."""
         l = l + _BEYOND * (rt.Abs(n) - n)  # noqa: E741 - as they are where n >= 0, which is in front of the dish
-        table = np.pad(self.table, ((0, 0), (1, 1), (1, 1), (0, 0)))
         places = [self.m.steps(m) + 1, self.l.steps(l) + 1]
         if self.frequency.count > 1:
             places.insert(0, self.frequency.steps(rt.Freq()))
-        else:
-            table = table[0]
-        return rt.Composer(rt.Interpolate(table, *places, outside="edge"), dims=[n_source, 2, 2])
+        return rt.Composer(rt.Interpolate(self._bordered(ns), *places, outside="edge"), dims=[n_source, 2, 2])
+
+    def _bordered(self, ns: NodeScope) -> NodeStub:
+        """The table with a border of zeros around its directions: one node for all beams of these numbers, as those of
+        dishes that point to places of their own; there may be as many as antennas."""
+        node = ns.pattern(self.fingerprint)
+        if not node.initialized():
+            table = np.pad(self.table, ((0, 0), (1, 1), (1, 1), (0, 0)))
+            node << rt.Constant(table if self.frequency.count > 1 else table[0])
+        return node
 
     def reaches(self, low_hz: float, high_hz: float) -> bool:
         """Whether it was given at frequencies around these."""

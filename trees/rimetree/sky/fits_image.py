@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ from .source import Source
 _STOKES = {1: 0, 2: 1, 3: 2, 4: 3}  # numbers of the STOKES axis, and their places in a Source
 _MOST_COEFFICIENTS, _CLOSE, _ROUNDING = 4, 1e-3, 1e-6
 _FAINT, _FAINT_TOGETHER = 2.0**-24, 1e-5  # of the brightest pixel; of the sum of magnitudes
-_PER_PIXEL = ("jy/pixel", "jy/pix", "jy / pixel", "jy / pix")
+_CAPITALS = {"jy": "Jy", "pixel": "pixel", "pix": "pix"}  # names of units that CASA and others write in capitals
 
 
 def is_fits(file: str) -> bool:
@@ -102,7 +103,7 @@ def _planes_of(file: str) -> _Planes:
     places = [i for i, kind in enumerate(kinds) if kind.startswith(("RA--", "DEC-"))]
     if len(places) != 2:
         raise SkyModelError(f"no axes of right ascension and declination: {', '.join(kinds)}", file=file)
-    _check_unit(str(header.get("BUNIT", "")), file)
+    data = data * _jy_per_pixel(str(header.get("BUNIT", "")).strip(), file)
     # FITS counts axes from the fastest, NumPy from the slowest.
     named = [kinds.index(kind) if kind in kinds else None for kind in ("FREQ", "STOKES")]
     for axis, kind in enumerate(kinds):
@@ -178,14 +179,20 @@ def _sentence(problem: ValueError) -> str:
     return str(problem).strip().splitlines()[-1].rstrip(".")
 
 
-def _check_unit(unit: str, file: str) -> None:
-    if unit.strip().lower() not in _PER_PIXEL:
+def _jy_per_pixel(unit: str, file: str) -> float:
+    """What a unit, in any of the ways that FITS has to write it, is in Jy/pixel."""
+    from astropy import units
+
+    named = re.sub("[A-Za-z]+", lambda word: _CAPITALS.get(word[0].lower(), word[0]), unit)
+    try:
+        return units.Unit(named).to(units.Unit("Jy/pixel"))
+    except (ValueError, TypeError) as problem:  # of no unit that is known, and of one of another kind
         raise SkyModelError(
             f"the image is in {unit or 'no unit'}, expected Jy/pixel: a model, as deconvolution makes it, not an image "
             "that was convolved with a beam. (WSClean 3.1 writes that in the header of its MFS-model, too: take the "
             "models of its channels, or correct BUNIT)",
             file=file,
-        )
+        ) from problem
 
 
 def _stokes_of(header, axis: int | None, count: int, file: str) -> list[int]:
@@ -205,7 +212,10 @@ def _stokes_of(header, axis: int | None, count: int, file: str) -> list[int]:
 def _pixels(planes: NDArray[np.float64], image: _Planes) -> tuple:
     """x and y of the pixels that hold anything in planes [any,y,x], right ascension and declination [2,pixel], and what
     was left out."""
-    blank = ~np.isfinite(planes)
+    if (endless := np.isinf(planes).any(axis=0)).any():
+        y, x = (int(one[0]) for one in np.nonzero(endless))
+        raise SkyModelError(f"{endless.sum()} pixels are infinite, x{x + 1}y{y + 1} the first of them", file=image.file)
+    blank = np.isnan(planes)
     if (half := blank.any(axis=0) & ~blank.all(axis=0)).any():
         y, x = (int(one[0]) for one in np.nonzero(half))
         raise SkyModelError(
