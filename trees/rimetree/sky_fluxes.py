@@ -56,18 +56,22 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
     where that is nothing."""
     low, high = min(g.frequency_hz[0] for g in groups), max(g.frequency_hz[1] for g in groups)
     middle_hz = 0.5 * (low + high)
-    text = f"{stokes_i_at(sky, middle_hz).sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
+    flux_jy = stokes_i_at(sky, middle_hz)
+    text = f"{flux_jy.sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
     if sky.beam is None:
         return text
     fields = {group.field_id: group for group in groups}
-    flux_jy = {k: stokes_i_at(sky, middle_hz, g.phase_centre_rad, g.some_times_s) for k, g in fields.items()}
-    if dark := [str(k) for k, own in flux_jy.items() if len(sky) and not own.any()]:
+    power = {
+        k: mean_power(voltages_at(sky, [middle_hz], g.phase_centre_rad, g.some_times_s))[:, 0]
+        for k, g in fields.items()
+    }
+    if dark := [str(k) for k, own in power.items() if len(sky) and not own.any()]:
         warnings.warn(
             f"field {', '.join(dark[:5])}{', ...' if len(dark) > 5 else ''}: nothing of the sky model comes through "
-            "the beams; are all sources below the horizon?",
+            "the beams; are all sources below the horizon, or far from where the antennas point?",
             stacklevel=2,
         )
-    seen = [f"{own.sum():.6g}" for own in flux_jy.values()]
+    seen = [f"{flux_jy @ own:.6g}" for own in power.values()]
     return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through {beams_text(sky.beam)}"
 
 

@@ -38,3 +38,15 @@ def test_no_sources_are_no_flux(small_ms, steep, tree):
     rt.Forest(ns).run(path)
     (tile,) = rt.ms.tiles(path, ["NOTHING"])
     assert (tile["row"] >= 0).any() and not tile["columns"]["NOTHING"].any()
+
+
+def test_polarised_sources_without_stokes_i_come_through_beams(small_ms, recwarn):
+    """They had been said not to: only Stokes I was looked at."""
+    (group,) = rt.ms.groups(small_ms())
+    place = np.add(group.phase_centre_rad, (0.001, 0.0))
+    sky = rt.sky.SkyModel([rt.sky.Source("q", *place, (0, 1, 0, 0))]).seen_through(rt.Beam.of_dish(12.0))
+    assert ", of which 0 Jy through the airy beam" in flux_text(sky, [group])
+    assert not recwarn.list
+    away = rt.Beam("gaussian", 1e-5, 1e9)
+    with pytest.warns(UserWarning, match="nothing of the sky model comes through.* or far from where the antennas"):
+        flux_text(sky.seen_through(away), [group])

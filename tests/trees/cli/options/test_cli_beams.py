@@ -91,6 +91,7 @@ def test_images_and_trees_are_compared_through_it(command, kat7, sky_file, tmp_p
     "options, message",
     [
         (["--beam", "top hat"], "there is no beam 'top hat'; there are airy, gaussian, cosine"),
+        (["--beam", "beam__.fits"], "in single quotes, so that the shell leaves them"),  # what a shell makes of $(corr)
         (["--beam", "gaussian"], "expected gaussian: WIDTH, FREQUENCY"),
         (["--beam", "gaussian: 57.5, 1.5GHz"], "a unit is needed"),
         (["--beam", "airy: 12m, 13m"], "blockage is a part of the dish's diameter"),

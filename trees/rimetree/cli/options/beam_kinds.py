@@ -78,7 +78,8 @@ def maker_of(text: str) -> Maker:
     kind, _, rest = (part.strip() for part in text.partition(":"))
     if kind.lower() not in _KINDS:
         raise Error(
-            f"there is no beam {kind!r}; there are {', '.join(_KINDS)}, and files of names with $(corr) and $(reim)"
+            f"there is no beam {kind!r}; there are {', '.join(_KINDS)}, and files of names with $(corr) and $(reim), "
+            "in single quotes, so that the shell leaves them as they are"
         )
     expected, least, most, make = _KINDS[kind.lower()]
     given = [part.strip() for part in rest.split(",")] if rest else []
