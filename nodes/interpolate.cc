@@ -2,11 +2,11 @@
 //   sum over the 2^k corners around the place of (product of the distances from the opposite corner) table[corner]
 //
 // Children: table [n1, .., nk, ..], real or complex; place, real: where to look, in steps of the table from its first
-// entry: [k] or [source,k], or one child for each of the k indices, [] or [source].
-// State: outside (text, default "nan"): what there is beyond the first and the last entry: "nan", "zero", or "edge"
-// (the nearest entry's value). Result: [..] or [source,..], unit of the table; complex if it is. Flags: union.
-// Derivative: exact, by dual numbers; with respect to the place that of the piece towards larger indices. Press et al.
-// 2007, Numerical Recipes, 3rd ed., 3.6 (bilinear interpolation).
+// entry: [k] or [source,k], or one child for each of 2 or 3 indices, [] or [source]. A vector alone is one place: of
+// one index for each source the child is [source,1]. State: outside (text, default "nan"): what there is beyond the
+// first and the last entry: "nan", "zero", or "edge" (the nearest entry's value). Result: [..] or [source,..], unit of
+// the table; complex if it is. Flags: union. Derivative: exact, by dual numbers; with respect to the place that of the
+// piece towards larger indices. Press et al. 2007, Numerical Recipes, 3rd ed., 3.6 (bilinear interpolation).
 #include <array>
 #include <cmath>
 #include <limits>
@@ -34,6 +34,7 @@ T weighed(T weight, T x) {
 }
 
 constexpr int kMostIndices = 3;
+constexpr const char* kPlaceShape = "[k] or [source,k], k = 1, 2 or 3; or 2 or 3 children [] or [source]";
 
 }  // namespace
 
@@ -137,7 +138,7 @@ class Interpolate final : public CellNode<Interpolate> {
                       .unit = "any",
                       .doc = "values on a grid of one, two or three dimensions, each a number or a tensor"},
                      {.label = "place",
-                      .shape = "[k] or [source,k], k = 1, 2 or 3; or k children [] or [source]",
+                      .shape = kPlaceShape,
                       .unit = "dimensionless",
                       .doc = "where to look: for each dimension of the grid so many steps from its first entry; all "
                              "in one child, or each in one of its own",
@@ -157,7 +158,7 @@ class Interpolate final : public CellNode<Interpolate> {
     const TensorShape& table = *children[0];
     if (table.rank < places.k)
       throw ShapeError("child \"table\" has dimensions " + to_string(table) + ", but places have " +
-                       std::to_string(places.k) + " indices");
+                       std::to_string(places.k) + " indices" + said_of_vectors(children));
     TensorShape result;
     if (places.n_source >= 0) result.append(places.n_source);
     for (int d = places.k; d < table.rank; ++d) result.append(table[d]);
@@ -178,11 +179,17 @@ class Interpolate final : public CellNode<Interpolate> {
     int k = 0;
     std::int32_t n_source = -1;  ///< -1: one place that is no stack
   };
+  /// For who means a stack by a vector.
+  static std::string said_of_vectors(std::span<const TensorShape* const> children) {
+    if (children.size() != 2 || children[1]->rank != 1) return "";
+    const std::string n = std::to_string((*children[1])[0]);
+    return " (one index for each of " + n + " sources has dimensions [" + n + ",1])";
+  }
   static Places places_in(std::span<const TensorShape* const> children) {
     const std::span<const TensorShape* const> given = children.subspan(1);
-    const auto refuse = [](const TensorShape& dims) {
-      throw ShapeError("child \"place\" has dimensions " + to_string(dims) +
-                       ", expected [k] or [source,k], k = 1, 2 or 3; or k children [] or [source]");
+    const auto refuse = [&](const TensorShape& dims) {
+      throw ShapeError("child \"place\" has dimensions " + to_string(dims) + ", expected " + kPlaceShape +
+                       said_of_vectors(children));
     };
     Places places{.k = static_cast<int>(given.size())};
     if (places.k == 1 && !given[0]->is_scalar()) {

@@ -150,8 +150,12 @@ TEST(InterpolateNode, SaysWhatIsWrongWithPlaces) {
   EXPECT_EQ(problem({0.5, array({3}, {0, 1, 0.5})}), "");
   EXPECT_EQ(problem({0.5}), "");
   EXPECT_NE(problem({array({2}, {0, 1}), array({3}, {0, 1, 0.5})}).find("are of 2 and 3 sources"), std::string::npos);
-  EXPECT_NE(problem({0.5, array({1, 2}, {0, 1})}).find("or k children [] or [source]"), std::string::npos);
+  EXPECT_NE(problem({0.5, array({1, 2}, {0, 1})}).find("or 2 or 3 children [] or [source]"), std::string::npos);
   EXPECT_NE(problem({0.5, 0.5, 0.5, 0.5}).find("k = 1, 2 or 3"), std::string::npos);
+  // Stacks of one index for each source, as somebody may write them.
+  EXPECT_NE(problem({array({5}, std::vector<double>(5, 0.5))}).find("each of 5 sources has dimensions [5,1])"),
+            std::string::npos);
+  EXPECT_EQ(problem({array({5, 1}, std::vector<double>(5, 0.5))}), "");
   EXPECT_NE(problem({}).find("needs at least 1 of child \"place\""), std::string::npos);
   EXPECT_EQ(problem({0.5, complex_array({}, {{0.5, 1}})}), "child \"place\" must be real, but is complex");
 }

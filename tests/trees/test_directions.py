@@ -2,6 +2,7 @@
 
 import math
 
+import astropy.units as u
 import numpy as np
 import pytest
 
@@ -9,6 +10,8 @@ import rimetree as rt
 from rimetree.directions import angles_from, direction_cosines, mean_direction, unit_vectors
 
 CENTRE = (1.1, -0.6)
+SITE = (5109270.0, 2006780.0, -3239050.0)
+SKY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (1.0, 0.0, 0.0, 0.0))])
 RADEC = np.array([[1.1, -0.6], [1.3, -0.5], [4.5, 0.9], [0.0, -math.pi / 2], [1.1 + 2 * math.pi, 0.2]])
 
 
@@ -47,3 +50,24 @@ def test_the_mean_of_directions_on_both_sides_of_the_meridian():
     assert ra == pytest.approx(0.0, abs=1e-12) or ra == pytest.approx(2 * math.pi)
     assert 0.2 < dec < 0.2 * 1.01  # along the great circle
     assert mean_direction([(0.1, 0.2), (3.0, 0.2)], [1.0, 0.0]) == pytest.approx((0.1, 0.2))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda place: rt.sky_nodes(rt.NodeScope(), SKY, place),
+        lambda place: rt.many_node_tree(rt.NodeScope(), SKY, place, [(0, 1)]),
+        lambda place: rt.Beam.of_dish(12.0, pointing_rad=place),
+        lambda place: rt.Beam.of_dish(12.0).pointed_at(place),
+        lambda place: rt.StationBeam.mwa_tile(SITE).pointed_at(place),
+        lambda place: rt.parallactic_angle(place, SITE),
+        lambda place: rt.azimuth_elevation(place, SITE),
+        lambda place: rt.ms.Scan(place, 60.0),
+    ],
+)
+def test_degrees_are_told(use):
+    """Most of them took them for radians: visibilities were those of another place on the sky."""
+    use(CENTRE)
+    use(CENTRE * u.rad)
+    with pytest.raises(rt.Error, match=r"within \+-pi/2, in radians, not \[60.0, -30.0\]"):
+        use((60.0, -30.0))

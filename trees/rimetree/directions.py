@@ -6,10 +6,21 @@ Sky and Telescope 68, 158).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ._core import Error
+
+
+def require_direction(name: str, radec_rad: ArrayLike) -> NDArray[np.float64]:
+    """[2]; raises `Error`, under this name, for what is none, as degrees where radians are expected."""
+    found = np.asarray(radec_rad, dtype=float)
+    if found.shape != (2,) or not np.isfinite(found).all() or abs(found[1]) > math.pi / 2 + 1e-9:
+        raise Error(f"{name} must be right ascension and a declination within +-pi/2, in radians, not {found.tolist()}")
+    return found
 
 
 def unit_vectors(radec_rad: ArrayLike) -> NDArray[np.float64]:

@@ -668,7 +668,7 @@ def Interpolate(
     Children
         table (tensor: [n,..], [n,m,..] or [n,m,l,..], any)
             values on a grid of one, two or three dimensions, each a number or a tensor
-        place ([k] or [source,k], k = 1, 2 or 3; or k children [] or [source], dimensionless, any number)
+        place ([k] or [source,k], k = 1, 2 or 3; or 2 or 3 children [] or [source], dimensionless, any number)
             where to look: for each dimension of the grid so many steps from its first entry; all in one
             child, or each in one of its own
 

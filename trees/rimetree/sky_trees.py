@@ -13,6 +13,7 @@ from ._core import Error
 from .arguments import checked
 from .beams import AnyBeam, Place, jones_nodes, kinds_of
 from .beams.array import require_feed
+from .directions import require_direction
 from .sky import SkyModel, Source
 from .writing.indices import Index, Indexed, each
 from .writing.scope import NodeDef, NodeScope, NodeStub
@@ -116,9 +117,7 @@ def _size_of(source: Source) -> tuple[int, int]:
 
 def _whole(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], feed: str) -> SkyNodes:
     """All sources together, as `sky_nodes`, without `SkyNodes.parts`."""
-    if len(phase_centre_rad) != 2:
-        raise Error(f"phase_centre_rad must be right ascension and declination, not {list(phase_centre_rad)}")
-    ns.radec_0 << rt.Constant(np.asarray(phase_centre_rad, dtype=float))
+    ns.radec_0 << rt.Constant(require_direction("phase_centre_rad", phase_centre_rad))
     return _nodes_of(ns, sky, phase_centre_rad, ns.radec_0, feed)
 
 

@@ -197,6 +197,7 @@ def test_a_beam_says_what_is_wrong():
         "width": lambda: rt.Beam("gaussian", 0.0, 1e9),
         "frequency": lambda: rt.Beam("gaussian", 0.01, -1e9),
         "blockage": lambda: rt.Beam.of_dish(12.0, 12.0),
+        "1500 Hz, is below what reaches the ground; is it in MHz": lambda: rt.Beam("cosine", 0.01, 1500.0),
         "diameter": lambda: rt.Beam.of_dish(0.0),
     }.items():
         with pytest.raises(rt.Error, match="a beam is" if text == "there" else text):

@@ -11,6 +11,7 @@ from .. import nodes as rt
 from .._core import SPEED_OF_LIGHT_M_S, Error
 from ..arguments import check_fields, checked
 from ..observing.mounts import horizon, require_place
+from ..units import LOWEST_RADIO_HZ
 from ..writing.scope import NodeDef, NodeScope
 from .place import Place, drifting, horizon_nodes, pointing_text, require_pointings
 
@@ -53,6 +54,11 @@ class Beam:
             raise Error(f"the width of a beam must be more than 0 and at most 180 deg, not {self.width_rad} rad")
         if not 0 < self.ref_freq_hz < math.inf:
             raise Error(f"the frequency of a beam's width must be positive, not {self.ref_freq_hz} Hz")
+        if self.profile != "airy" and self.ref_freq_hz < LOWEST_RADIO_HZ:  # of that one it stands for the diameter
+            raise Error(
+                f"the frequency of a beam's width, {self.ref_freq_hz:g} Hz, is below what reaches the ground; is it in "
+                "MHz? Hz is expected"
+            )
         if not 0 <= self.blockage < 1:
             raise Error(f"blockage is a part of the dish's diameter, from 0 to below 1, not {self.blockage}")
         if self.blockage and self.profile != "airy":

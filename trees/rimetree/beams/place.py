@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import nodes as rt
 from .._core import Error
+from ..directions import require_direction
 from ..writing.scope import NodeDef, NodeScope, NodeStub
 
 
@@ -62,8 +63,8 @@ def require_pointings(of: str, *, radec_rad: ArrayLike | None, azel_rad: ArrayLi
     """Raises `Error` for pointings that are none, or two."""
     if radec_rad is not None and azel_rad is not None:
         raise Error(f"a {of} follows the sky (pointing_rad) or stands (azel_rad), not both")
-    if radec_rad is not None and not (np.shape(radec_rad) == (2,) and np.isfinite(radec_rad).all()):
-        raise Error(f"pointing_rad of a {of} must be 2 numbers, not {radec_rad}")
+    if radec_rad is not None:
+        require_direction(f"pointing_rad of a {of}", radec_rad)
     if azel_rad is not None and not (
         np.shape(azel_rad) == (2,) and np.isfinite(azel_rad).all() and 0 <= azel_rad[1] <= np.pi / 2 + 1e-9
     ):

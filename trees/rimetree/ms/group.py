@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._core import Error
 from ..arguments import checked
-from ..directions import angles_from
+from ..directions import angles_from, require_direction
 from ..some_names import some_names
 from .reading import (
     CORRELATION_NUMBERS,
@@ -30,7 +30,7 @@ from .reading import (
     slot_scans,
     without_averaging,
 )
-from .run import direction, run_options
+from .run import run_options
 from .selection import NothingSelectedError, Selection, times_text
 
 
@@ -298,7 +298,7 @@ def _feed(summary: dict, data_desc_id: int) -> str:
 
 def _moved_centre(field: dict, to_rad: Sequence[float]) -> tuple[float, float]:
     """Where the data of a field are moved. Raises `Error` for what is no direction, or below its horizon."""
-    ra, dec = (float(angle) for angle in direction(to_rad))
+    ra, dec = (float(angle) for angle in require_direction("phase_centre_rad", to_rad))
     apart = float(angles_from((ra, dec), (field["ra_rad"], field["dec_rad"])))
     if not apart < math.pi / 2:
         raise Error(

@@ -12,6 +12,7 @@ import numpy as np
 from .. import _core
 from .._core import Error
 from ..arguments import checked
+from ..directions import require_direction
 from ..evaluation.solving import SolveReport
 from ..evaluation.timing import TimingReport
 from ..evaluation.verification import Verification, tolerance_of
@@ -174,7 +175,9 @@ def run_options(
         "channel_ranges": _flat(channel_ranges, int, "channel_ranges").tolist(),
         "frequency_ranges_hz": _flat(frequency_ranges_hz, float, "frequency_ranges_hz"),
         "one_order": bool(one_order),
-        "phase_centre_rad": None if phase_centre_rad is None else direction(phase_centre_rad),
+        "phase_centre_rad": None
+        if phase_centre_rad is None
+        else require_direction("phase_centre_rad", phase_centre_rad),
         "average_slots": int(average_slots),
         "average_channels": int(average_channels),
         "average_width_hz": float(average_width_hz),
@@ -190,14 +193,6 @@ def _averaged(slots: int, channels: int, pairs: Sequence[Sequence[int]]) -> list
     if slots < 1 or channels < 1:
         raise Error(f"time slots and channels are averaged at least one by one, not {slots}, {channels}")
     return [int(slots), int(channels), *_flat(pairs, int, "average_baselines").tolist()]
-
-
-def direction(radec_rad: Sequence[float]) -> np.ndarray:
-    """(right ascension, declination) as an array, checked."""
-    found = np.asarray(radec_rad, dtype=float)
-    if found.shape != (2,) or not np.isfinite(found).all() or abs(found[1]) > math.pi / 2 + 1e-9:
-        raise Error(f"phase_centre_rad must be right ascension and a declination within +-pi/2, not {radec_rad!r}")
-    return found
 
 
 def _flat(pairs: Sequence[Sequence], kind: type, what: str) -> np.ndarray:

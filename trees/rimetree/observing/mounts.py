@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import nodes as rt
 from .._core import Error
 from ..arguments import checked
+from ..directions import require_direction
 from ..writing.scope import NodeDef, NodeStub
 
 #: Names of mounts (ANTENNA::MOUNT) by which feeds turn on the sky, and of those by which they do not.
@@ -74,7 +75,8 @@ def feed_rotation(angle_rad: NodeStub | NodeDef | float, *, feed: Literal["linea
 
 def _along(radec_rad, itrf: NDArray[np.float64]) -> NodeDef:
     """[3]: components of a unit vector to the east, to the north and along a direction."""
-    return rt.UVW(radec_rad, itrf, np.zeros(3))
+    is_node = isinstance(radec_rad, NodeStub | NodeDef)
+    return rt.UVW(radec_rad if is_node else require_direction("radec_rad", radec_rad), itrf, np.zeros(3))
 
 
 def require_place(name: str, xyz_m: Sequence[float]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._core import Error
 from ..arguments import check_fields
+from ..directions import require_direction
 
 _MAX_TIMES = 10_000_000
 
@@ -26,12 +27,7 @@ class Scan:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        centre = self.centre
-        if centre.shape != (2,) or not np.isfinite(centre).all() or abs(centre[1]) > math.pi / 2:
-            raise Error(
-                f"phase_centre_rad is {self.phase_centre_rad!r}; expected right ascension and a declination within "
-                "+-pi/2, radians"
-            )
+        require_direction("phase_centre_rad", self.phase_centre_rad)
         if not (math.isfinite(self.duration_s) and self.duration_s > 0):
             raise Error(f"duration_s is {self.duration_s:g} s; it must be positive")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._core import Error
 from ..arguments import check_fields, checked, random_generator
 from ..beams import kinds_of
-from ..directions import direction_cosines
+from ..directions import direction_cosines, require_direction
 from ..observing.antenna_uvw import antenna_uvw
 from ..observing.horizon import horizontal, warn_of_sources
 from ..sky import SkyModel
@@ -137,6 +137,7 @@ def make_voltages(
     """
     path = os.fspath(path)
     _check(sky, telescope, receivers)
+    require_direction("phase_centre_rad", phase_centre_rad)
     require_date(start_mjd_s)
     rng = random_generator(seed)
     n_antenna, n_input = len(telescope), 2 * len(telescope)
