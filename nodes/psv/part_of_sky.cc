@@ -33,4 +33,27 @@ Sky<double> part_of_sky(const Sky<double>& sky, std::size_t begin, std::size_t e
   return part;
 }
 
+Sky<double> part_of_band(const Sky<double>& sky, std::size_t begin, std::size_t end) {
+  if (sky.n_weight_channel == 1) return sky;
+  const std::size_t n_plane = sky.planes.size(), n_channel = end - begin;
+  const auto copy = [&](const std::vector<double>& from, std::vector<double>& to, std::size_t padding) {
+    if (from.empty()) return;
+    to.reserve(sky.n_source * n_channel * n_plane + padding);
+    for (std::size_t s = 0; s < sky.n_source; ++s) {
+      const double* const first = from.data() + (s * sky.n_weight_channel + begin) * n_plane;
+      to.insert(to.end(), first, first + n_channel * n_plane);
+    }
+    to.resize(to.size() + padding, 0.0);
+  };
+  Sky<double> part;
+  part.n_source = sky.n_source, part.n_point = sky.n_point;
+  part.l = sky.l, part.m = sky.m, part.n_high = sky.n_high, part.n_low = sky.n_low;
+  part.axes = sky.axes, part.order = sky.order, part.blocks = sky.blocks, part.planes = sky.planes;
+  part.extent = sky.extent, part.total_flux = sky.total_flux;
+  part.n_weight_channel = n_channel;
+  copy(sky.weights, part.weights, kTileChannels * n_plane);  // as pack_sky does
+  copy(sky.tangent_weights, part.tangent_weights, 0);
+  return part;
+}
+
 }  // namespace rimetree::psv

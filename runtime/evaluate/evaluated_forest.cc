@@ -80,11 +80,19 @@ const std::vector<std::vector<int>>& EvaluatedForest::waves(const std::vector<in
     waves_roots_ = roots;
     waves_cells_ = cells;
     waves_parts_ = parts;
-    const std::vector<bool> none;
-    waves_ = plan_->portions(roots, cells, budget, portion,
-                             parts == Parts::none ? none : fusion_->expected_parts(parts == Parts::of_sums));
+    waves_ = plan_->portions(roots, cells, budget, portion, unstored(parts));
   }
   return waves_;
+}
+
+EvaluatedForest::Parts EvaluatedForest::parts(bool derivatives, bool has_devices) const {
+  if (!fusion_) return Parts::none;
+  return derivatives || has_devices ? Parts::of_consumers : Parts::of_sums;
+}
+
+const std::vector<bool>& EvaluatedForest::unstored(Parts parts) const {
+  static const std::vector<bool> none;
+  return parts == Parts::none ? none : fusion_->expected_parts(parts == Parts::of_sums);
 }
 
 std::uint64_t EvaluatedForest::own_stamp(int node, const Request& request, std::uint64_t call) const {

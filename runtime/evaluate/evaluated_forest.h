@@ -56,6 +56,13 @@ class EvaluatedForest {
   /// Which nodes are evaluated as parts of others: none, those with one consumer, or those of sums of many terms, too.
   enum class Parts : std::uint8_t { none, of_consumers, of_sums };
 
+  /// Parts in evaluations of values, or of derivatives as well, on the host or with devices.
+  Parts parts(bool derivatives, bool has_devices) const;
+  /// Plan::peak_bytes(), where nodes that are evaluated as parts of others leave nothing.
+  std::uint64_t peak_bytes(std::span<const int> roots, const CellShape& cells, Parts parts) const {
+    return plan_->peak_bytes(roots, cells, unstored(parts));
+  }
+
   /// Plan::below(), looked for once for as long as the same roots are asked for.
   std::vector<int> below(std::span<const int> roots);
   /// The roots in parts whose results fit the budget together (see Plan::portions()); made once for all tiles of one
@@ -73,6 +80,7 @@ class EvaluatedForest {
 
  private:
   bool fuses() const;
+  const std::vector<bool>& unstored(Parts parts) const;
   void check_input(int node, const std::vector<ResultPtr>& result, std::vector<int>& refused) const;
   void refuse(int node, const std::vector<ResultPtr>& result, std::vector<int>& refused) const;
   void start_over(std::span<const int> refused);

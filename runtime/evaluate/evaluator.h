@@ -78,6 +78,11 @@ class Evaluator {
   std::vector<std::pair<int, Description>> describe(const Request& request) const;
   /// As of the last evaluation or update_plan(); a change of state may make another one necessary.
   const Plan& plan() const { return state_->evaluated.plan(); }
+  /// What is expected to be there together of results when the roots are evaluated, values alone (Plan::peak_bytes()).
+  std::uint64_t peak_bytes(std::span<const int> roots, const CellShape& cells) const {
+    const EvaluatedForest& evaluated = state_->evaluated;
+    return evaluated.peak_bytes(roots, cells, evaluated.parts(false, state_->placement.has_devices()));
+  }
   void update_plan() { state_->update_plan(); }
   /// The same, such that the plan has these nodes, too.
   void update_plan(std::span<const int> roots) { state_->update_plan(roots); }

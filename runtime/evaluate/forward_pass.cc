@@ -46,11 +46,8 @@ ForwardPass::ForwardPass(EvaluatorState& state, const Request& request, const st
 
 void ForwardPass::run() {
   const std::uint64_t budget = state_.options.memory_budget;
-  using Parts = EvaluatedForest::Parts;
   const bool has_devices = state_.placement.has_devices();
-  const Parts parts = !fuses()                              ? Parts::none
-                      : request_.derivatives || has_devices ? Parts::of_consumers
-                                                            : Parts::of_sums;
+  const EvaluatedForest::Parts parts = state_.evaluated.parts(request_.derivatives, has_devices);
   const auto& waves =
       state_.evaluated.waves(roots_, request_.cells->shape(), budget, has_devices ? budget : kHostPortionBytes, parts);
   for (const auto& wave : waves) run_wave(wave);

@@ -205,7 +205,7 @@ PyObject* plan(PyObject* self, PyObject* arguments) {
                             integer(static_cast<std::int64_t>(bytes)),
                             integer(forest.dependencies(batch.nodes.front())));
              }));
-    dict.set("peak_bytes", integer(static_cast<std::int64_t>(plan.peak_bytes(roots, cells))));
+    dict.set("peak_bytes", integer(static_cast<std::int64_t>(contents.evaluator->peak_bytes(roots, cells))));
     dict.set("memory_budget", integer(static_cast<std::int64_t>(contents.evaluator->memory_budget())));
     dict.set("waves",
              integer(static_cast<std::int64_t>(plan.waves(roots, cells, contents.evaluator->memory_budget()).size())));

@@ -153,29 +153,72 @@ double largest_misfit(const Spectra& sky, const std::vector<double>& c, std::siz
 /// What a try of a number of terms takes per source, plane, term and number looked at, in seconds.
 constexpr double kTrySeconds = 1e-9;
 
+/// Some of the sources, which tell what may do for all.
+class Probe {
+ public:
+  explicit Probe(const Spectra& all) : every_(std::max<std::size_t>(1, all.n_source / kMost)) {
+    const std::size_t each = all.n_channel * all.n_plane;
+    for (std::size_t s = 0; s < all.n_source; s += every_, ++n_source_)
+      weights_.insert(weights_.end(), all.weights.begin() + static_cast<std::ptrdiff_t>(s * each),
+                      all.weights.begin() + static_cast<std::ptrdiff_t>((s + 1) * each));
+    n_channel_ = all.n_channel, n_plane_ = all.n_plane;
+    for (std::size_t s = 0; s < n_source_; ++s)
+      for (std::size_t p = 0; p < n_plane_; ++p) {
+        double largest = 0;
+        for (std::size_t f = 0; f < n_channel_; ++f) keep_larger(largest, std::abs(spectra().at(s, f, p)));
+        flux_ += largest;
+      }
+  }
+  Spectra spectra() const { return {n_source_, n_channel_, n_plane_, weights_, flux_}; }
+  bool is_all() const { return every_ == 1; }
+
+ private:
+  static constexpr std::size_t kMost = 512;
+  std::size_t every_, n_source_ = 0, n_channel_ = 0, n_plane_ = 0;
+  double flux_ = 0;  // the largest of each plane, which is more than errors are fractions of
+  std::vector<double> weights_;
+};
+
+/// Series of so many terms, [source][plane][term].
+std::vector<double> series_of(const Spectra& sky, std::size_t n_term) {
+  const SpectrumFit& fit = spectrum_fit(n_term, sky.n_channel);
+  std::vector<double> c(sky.n_source * sky.n_plane * n_term);
+  for (std::size_t s = 0; s < sky.n_source; ++s)
+    for (std::size_t p = 0; p < sky.n_plane; ++p)
+      fit.coefficients([&](std::size_t f) { return sky.at(s, f, p); }, c.data() + (s * sky.n_plane + p) * n_term);
+  return c;
+}
+
+/// The most terms of a series: through a few channels it may go exactly, through more it would swing between them.
+std::size_t most_terms(std::size_t n_channel) {
+  constexpr std::size_t kFewChannels = 6;
+  return std::min<std::size_t>(kMaxTerms, std::max(n_channel / 4, std::min(n_channel, kFewChannels)));
+}
+
 /// The shortest series for all spectra, [source][plane][term]; empty if none is good enough, or if it takes longer than
-/// that to find one. The number of terms is found on a few channels and proven on all.
+/// that to find one. The number of terms is found on a few sources and channels and proven on all.
 std::vector<double> fit_spectra(const Spectra& sky, double error, double worth_seconds, SeriesSky& to) {
-  const std::size_t n_channel = sky.n_channel, n_plane = sky.n_plane;
-  const std::size_t sparse = std::max<std::size_t>(1, n_channel / 97);
+  constexpr double kSlack = 2;  // what a few sources say may be so wrong
+  const std::size_t sparse = std::max<std::size_t>(1, sky.n_channel / 97);
+  const Probe probe(sky);
   double spent_seconds = 0;
+  const auto may_do = [&](const Spectra& spectra, double allowed, std::vector<double>& c) {
+    const auto looked_at = static_cast<double>(to.n_term + sky.n_channel / sparse);
+    spent_seconds += kTrySeconds * static_cast<double>(spectra.n_source * sky.n_plane * to.n_term) * looked_at;
+    if (spent_seconds > worth_seconds) return false;
+    c = series_of(spectra, to.n_term);
+    return largest_misfit(spectra, c, to.n_term, sparse) <= allowed * spectra.total_flux;
+  };
   std::vector<double> c;
-  for (to.n_term = 1; to.n_term <= static_cast<std::size_t>(kMaxTerms) && 4 * to.n_term <= n_channel; ++to.n_term) {
-    const auto looked_at = static_cast<double>(to.n_term + n_channel / sparse);
-    spent_seconds += kTrySeconds * static_cast<double>(sky.n_source * n_plane * to.n_term) * looked_at;
-    if (spent_seconds > worth_seconds) break;
-    const SpectrumFit& fit = spectrum_fit(to.n_term, n_channel);
-    c.resize(sky.n_source * n_plane * to.n_term);
-    for (std::size_t s = 0; s < sky.n_source; ++s)
-      for (std::size_t p = 0; p < n_plane; ++p)
-        fit.coefficients([&](std::size_t f) { return sky.at(s, f, p); }, c.data() + (s * n_plane + p) * to.n_term);
-    if (!(largest_misfit(sky, c, to.n_term, sparse) <= error * sky.total_flux)) continue;
+  for (to.n_term = 1; to.n_term <= most_terms(sky.n_channel) && spent_seconds <= worth_seconds; ++to.n_term) {
+    if ((!probe.is_all() && !may_do(probe.spectra(), kSlack * error, c)) || !may_do(sky, error, c)) continue;
     const double misfit = largest_misfit(sky, c, to.n_term, 1);
     to.series_error = sky.total_flux > 0 ? misfit / sky.total_flux : 0;
     if (to.series_error <= error) return c;
   }
-  to.obstacle = spent_seconds > worth_seconds ? "the spectra need too many terms for so little to sum up"
-                                              : "the spectra need too many terms";
+  to.in_parts = spent_seconds <= worth_seconds && sky.n_channel > 1;
+  to.obstacle =
+      to.in_parts ? "the spectra need too many terms" : "the spectra need too many terms for so little to sum up";
   return {};
 }
 
@@ -232,6 +275,27 @@ void pull_back_series(std::size_t n_term, std::size_t n_channel, const double* t
   spectrum_fit(n_term, n_channel).pull_back(terms, [&](std::size_t f, double gained) {
     weights[f * stride] += gained;
   });
+}
+
+std::size_t split_of_band(const Sky<double>& sky, bool moves) {
+  constexpr double kKink = 6;  // times what is usual between channels
+  const Probe probe(
+      {sky.n_source, sky.n_weight_channel, sky.planes.size(), moves ? sky.tangent_weights : sky.weights, 0});
+  const Spectra spectra = probe.spectra();
+  const std::size_t n = spectra.n_channel;
+  std::vector<double> bend(n, 0.0), beside;  // at a channel; at the two channels beside a division
+  for (std::size_t s = 0; s < spectra.n_source; ++s)
+    for (std::size_t p = 0; p < spectra.n_plane; ++p)
+      for (std::size_t f = 1; f + 1 < n; ++f) {
+        const double own = spectra.at(s, f + 1, p) - 2 * spectra.at(s, f, p) + spectra.at(s, f - 1, p);
+        if (std::isfinite(own)) bend[f] += std::abs(own);
+      }
+  for (std::size_t f = 1; f < n; ++f) beside.push_back(bend[f - 1] + bend[f]);
+  const auto most = std::max_element(beside.begin(), beside.end());
+  const std::size_t at = static_cast<std::size_t>(most - beside.begin()) + 1;
+  const double largest = *most;
+  std::nth_element(beside.begin(), beside.begin() + static_cast<std::ptrdiff_t>(beside.size() / 2), beside.end());
+  return largest > kKink * beside[beside.size() / 2] ? at : n / 2;
 }
 
 SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds) {

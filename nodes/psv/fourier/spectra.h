@@ -24,6 +24,7 @@ struct SeriesSky {
   std::vector<Complex<double>> weight;  ///< [source][plane][term]
   double series_error = 0;              ///< bound of what the series leave out, as a fraction of the total flux
   std::string obstacle;                 ///< why spectra have no such series within the error asked for
+  bool in_parts = false;                ///< those of parts of the band may have, see split_of_band()
 
   /// Which of I, Q, U, V, or of XX, XY, YX, YY, a plane is.
   std::size_t slot_of(std::size_t plane) const {
@@ -39,6 +40,11 @@ SeriesSky expand_sky(const Sky<double>& sky, double error, double worth_seconds)
 /// The same for derivatives with respect to all weights: of all planes, with series for how these may move in place of
 /// weights. Where nobody knows how, there are no weights, and spectra that vary are an obstacle.
 SeriesSky expand_moves(const Sky<double>& sky, double error, double worth_seconds);
+/// Where spectra, or how they may move (`moves`), are divided best if they have no series over the whole band: the
+/// first channel of the second part. Between two channels where they have a kink, as beams do that are linear between
+/// the frequencies of a file; else in the middle.
+std::size_t split_of_band(const Sky<double>& sky, bool moves);
+
 /// Which plane of an expanded sky a plane goes to, and whether as its real or its imaginary part.
 struct SeriesPlane {
   std::size_t plane;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "nodes/psv/adjoint/sides_reverse.h"
 #include "nodes/psv/matrix/sides_sum.h"
@@ -126,6 +127,9 @@ double delay_seconds(const DelayPlan& plan) {
 
 /// Of points.
 double grids_seconds(const UvGridPlan& plan) {
+  if (!plan.parts.empty())
+    return std::accumulate(plan.parts.begin(), plan.parts.end(), 0.0,
+                           [](double sum, const BandPart& part) { return sum + grids_seconds(part.plan); });
   const GridAxis &x = plan.axis[0], &y = plan.axis[1];
   const double n_source = double(plan.sky.n_source), n_sample = plan.means.n_sample;
   const auto line = [](const GridAxis& axis) { return double(axis.n_cell) * std::log2(double(axis.n_cell)); };
@@ -288,6 +292,8 @@ Choice choose(const Summed& of, double tolerance, double repeated, double n_base
   const double n_row = double(rows.n_row) * repeated;
   choice.source_visibilities = double(sky.n_source) * n_row * double(channels.frequency_hz.size());
   choice.reason = reason_of(*best, all, sky, channels, n_row, tolerance);
+  if (best->method == MethodKind::kUvGrid && !uv_grid.parts.empty())
+    choice.reason += "; in " + std::to_string(uv_grid.parts.size()) + " parts of the band, as spectra have kinks";
   if (best->method == MethodKind::kDelay) choice.delay = std::move(delay);
   if (best->method == MethodKind::kUvGrid) choice.uv_grid = std::move(uv_grid);
   return choice;

@@ -86,7 +86,8 @@ double choose_all(UvGridPlan& plan, const std::vector<double>& flux, const std::
     if (!plan.obstacle.empty()) return 0;
     error[together] += all.back().error;
   }
-  if (all.empty()) plan.obstacle = "there is nothing to sum up";
+  plan.is_empty = all.empty();
+  if (plan.is_empty) plan.obstacle = "there is nothing to sum up";
   set_grids(plan, std::move(all));
   return *std::max_element(error.begin(), error.end());
 }

@@ -11,9 +11,10 @@
 // 2021, A&A 646, A58): it needs more grids.
 //
 // What varies along the band: channels may be in any order. Spectra are Chebyshev series, one grid for each term. The
-// less flux a term or a Stokes parameter has, the less exact its grids need to be (accuracy.h).
-// Smearing, the product of the means over exposure and channel, is made of samples in and between the cells (means.h),
-// each a visibility of its own: exact in phase for all sources.
+// less flux a term or a Stokes parameter has, the less exact its grids need to be (accuracy.h). Where spectra have
+// kinks the band is divided into parts, each with grids of its own. Smearing, the product of the means over exposure
+// and channel, is made of samples in and between the cells (means.h), each a visibility of its own: exact in phase for
+// all sources.
 //
 // Sources with a shape are summed up directly, and added.
 //
@@ -67,7 +68,12 @@ struct GridNumber {
   int w = 0;
 };
 
+struct BandPart;
+
 struct UvGridPlan {
+  /// Where spectra have no series over the whole band: plans of parts of it, in the order of channels, in place of all
+  /// but `others` and `bound`.
+  std::vector<BandPart> parts;
   Frame frame;
   Box sources;      ///< x, y, z
   Box samples;      ///< U, V, W, in wavelengths, after the mirror
@@ -79,12 +85,20 @@ struct UvGridPlan {
   std::vector<GridSeries> series;   ///< those that count, in the order of their kernels
   std::vector<GridNumber> grids;    ///< in the order of their series
   CellMeans means;
-  double bound = 0;      ///< of the error, as a fraction of the total flux
-  std::string obstacle;  ///< why the method cannot be used; the rest is not filled then
+  double bound = 0;       ///< of the error, as a fraction of the total flux
+  std::string obstacle;   ///< why the method cannot be used; the rest is not filled then
+  bool is_empty = false;  ///< that is because there is (next to) nothing to sum up
 
   const GriddingKernel& widest() const { return *kernels.front().kernel; }
   const GriddingKernel& kernel_of(const GridSeries& one) const { return *kernels[one.kernel].kernel; }
   std::size_t grid_size() const { return axis[0].n_mode * axis[1].n_mode; }
+};
+
+/// Channels [begin, begin + channels' number).
+struct BandPart {
+  std::size_t begin = 0;
+  Channels channels;
+  UvGridPlan plan;
 };
 
 /// What would be done, and how exact it is. Where it takes longer than `worth_seconds` to find out, which another

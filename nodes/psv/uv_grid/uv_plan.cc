@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "nodes/psv/part_of_sky.h"
 #include "nodes/psv/uv_grid/accuracy.h"
@@ -16,6 +17,7 @@ namespace {
 // left.
 constexpr double kSeriesShare = 0.01, kMeansShare = 0.005;
 constexpr double kLeastSeconds = 1e-3;       ///< that grids take on one core
+constexpr double kLeastGridSeconds = 1e-7;   ///< that one takes per source
 constexpr std::size_t kLongestLine = 65536;  ///< cells
 constexpr std::size_t kLargestGridBytes = std::size_t{4} << 30;
 
@@ -134,33 +136,11 @@ void set_axes(UvGridPlan& plan) {
     plan.obstacle = "the grid would be too large for so wide a field and so long baselines";
 }
 
-/// Of points, which have their places: what is on the grids, and how exact these are.
-using ChooseSky = void (*)(UvGridPlan& plan, const Sky<double>& sky, double tolerance, double worth_seconds);
-
-/// Of all sources; `choose_sky` is asked for points alone.
-UvGridPlan plan_by(ChooseSky choose_sky, const Summed& of, double tolerance, double worth_seconds) {
-  const Sky<double>& sky = of.sky;
-  UvGridPlan plan;
-  plan.obstacle = obstacle_of(of, worth_seconds);
-  if (!plan.obstacle.empty()) return plan;
-  if (sky.n_point < sky.n_source) {
-    const Sky<double> points = part_of_sky(sky, 0, sky.n_point);
-    plan = plan_by(choose_sky, {points, of.channels, of.rows, of.jones}, tolerance, worth_seconds);
-    if (!plan.obstacle.empty()) return plan;
-    plan.others = part_of_sky(sky, sky.n_point, sky.n_source);
-    plan.bound = std::max(plan.bound, kSmallestTolerance);
-    return plan;
-  }
-  place_all(plan, of, tolerance, worth_seconds);
-  if (plan.obstacle.empty()) choose_sky(plan, sky, tolerance, worth_seconds);
-  if (plan.obstacle.empty()) set_axes(plan);
-  return plan;
-}
-
 void choose_fluxes(UvGridPlan& plan, const Sky<double>& sky, double tolerance, double worth_seconds) {
   plan.sky = expand_sky(sky, kSeriesShare * tolerance, worth_seconds);
   plan.obstacle = plan.sky.obstacle;
-  if (plan.obstacle.empty() && plan.sky.planes.empty()) plan.obstacle = "there is nothing to sum up";
+  plan.is_empty = plan.obstacle.empty() && plan.sky.planes.empty();
+  if (plan.is_empty) plan.obstacle = "there is nothing to sum up";
   if (!plan.obstacle.empty()) return;
   plan.bound += plan.sky.series_error;
   if (plan.sky.stokes) choose_mirror(plan);
@@ -176,14 +156,77 @@ void choose_moves(UvGridPlan& plan, const Sky<double>& sky, double tolerance, do
   plan.bound += choose_grids_in_reverse(plan, tolerance - plan.bound);
 }
 
+/// Plans one way, there or back.
+class Planner {
+ public:
+  Planner(bool in_reverse, double tolerance) : in_reverse_(in_reverse), tolerance_(tolerance) {}
+
+  /// Of all sources.
+  UvGridPlan plan(const Summed& of, double worth_seconds) const {
+    const Sky<double>& sky = of.sky;
+    if (sky.n_point == sky.n_source) return plan_points(of, worth_seconds);
+    UvGridPlan plan;
+    plan.obstacle = obstacle_of(of, worth_seconds);
+    if (!plan.obstacle.empty()) return plan;
+    const Sky<double> points = part_of_sky(sky, 0, sky.n_point);
+    plan = plan_points({points, of.channels, of.rows, of.jones}, worth_seconds);
+    if (!plan.obstacle.empty()) return plan;
+    plan.others = part_of_sky(sky, sky.n_point, sky.n_source);
+    plan.bound = std::max(plan.bound, kSmallestTolerance);
+    return plan;
+  }
+
+ private:
+  UvGridPlan plan_points(const Summed& of, double worth_seconds) const {
+    UvGridPlan plan;
+    plan.obstacle = obstacle_of(of, worth_seconds);
+    if (plan.obstacle.empty()) place_all(plan, of, tolerance_, worth_seconds);
+    if (plan.obstacle.empty()) (in_reverse_ ? choose_moves : choose_fluxes)(plan, of.sky, tolerance_, worth_seconds);
+    if (plan.obstacle.empty()) set_axes(plan);
+    return plan.sky.in_parts ? plan_parts(of, worth_seconds) : plan;
+  }
+
+  /// The band in two parts, which are divided further if need be.
+  UvGridPlan plan_parts(const Summed& of, double worth_seconds) const {
+    UvGridPlan all;
+    const std::size_t middle = split_of_band(of.sky, in_reverse_), n_channel = of.n_channel();
+    for (const auto& [begin, end] : {std::pair(std::size_t{0}, middle), std::pair(middle, n_channel)}) {
+      const Sky<double> sky = part_of_band(of.sky, begin, end);
+      Channels channels =
+          analyse_channels(of.channels.frequency_hz.data() + begin, of.channels.width_hz.data() + begin, end - begin);
+      UvGridPlan plan = plan_points({sky, channels, of.rows, of.jones}, worth_seconds);
+      all.bound = std::max(all.bound, plan.bound);
+      if (plan.is_empty) continue;  // as most of the band of a line
+      all.obstacle = plan.obstacle;
+      if (!all.obstacle.empty()) return all;
+      std::vector<BandPart> parts = std::move(plan.parts);
+      if (parts.empty()) parts.push_back({0, std::move(channels), std::move(plan)});
+      for (BandPart& part : parts) {
+        worth_seconds -= kLeastGridSeconds * double(part.plan.grids.size() * sky.n_source);
+        part.begin += begin;
+        all.parts.push_back(std::move(part));
+      }
+      if (worth_seconds >= 0) continue;
+      all.obstacle = "the spectra need too many grids for so little to sum up";
+      break;
+    }
+    all.is_empty = all.parts.empty();
+    if (all.is_empty) all.obstacle = "there is nothing to sum up";
+    return all;
+  }
+
+  bool in_reverse_;
+  double tolerance_;
+};
+
 }  // namespace
 
 UvGridPlan plan_uv_grid(const Summed& of, double tolerance, double worth_seconds) {
-  return plan_by(choose_fluxes, of, tolerance, worth_seconds);
+  return Planner(false, tolerance).plan(of, worth_seconds);
 }
 
 UvGridPlan plan_uv_grid_reverse(const Summed& of, double tolerance, double worth_seconds) {
-  return plan_by(choose_moves, of, tolerance, worth_seconds);
+  return Planner(true, tolerance).plan(of, worth_seconds);
 }
 
 UvGridPlan typical_uv_grid(const Sky<double>& like, const UvGridSize& size, double tolerance) {

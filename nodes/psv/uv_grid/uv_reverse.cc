@@ -114,30 +114,38 @@ class Gridder {
   std::vector<std::uint32_t> samples_;  // strip by strip
 };
 
-/// Of points, in the sky's order: [source][weight channel][plane].
-void add_weights(const Sky<double>& sky, const UvGridPlan& plan, const PlacedSources& sources, const Gained& gained,
-                 double* weights) {
-  const std::size_t n_plane = sky.planes.size(), n_channel = sky.n_weight_channel, n_term = plan.sky.n_term;
+/// Where weights of a part of the band are among those of all, [source][weight channel][plane].
+struct WeightsPart {
+  const Sky<double>& sky;
+  std::size_t first_channel, n_channel;
+  double* all;
+  double* of(std::size_t source, std::size_t plane) const {
+    return all + (source * sky.n_weight_channel + first_channel) * sky.planes.size() + plane;
+  }
+};
+
+/// Of points, in the sky's order.
+void add_weights(const UvGridPlan& plan, const PlacedSources& sources, const Gained& gained, const WeightsPart& to) {
+  const std::size_t n_plane = to.sky.planes.size(), n_term = plan.sky.n_term;
   constexpr auto kLeftOut = static_cast<std::size_t>(-1);
   std::vector<std::size_t> series(plan.sky.planes.size() * n_term, kLeftOut);
   for (std::size_t i = 0; i < plan.series.size(); ++i) series[plan.series[i].plane * n_term + plan.series[i].term] = i;
   std::vector<double> terms(n_term);
   for (std::size_t p = 0; p < n_plane; ++p) {
-    const auto [plane, imaginary] = plane_in(plan.sky, sky.planes[p]);
+    const auto [plane, imaginary] = plane_in(plan.sky, to.sky.planes[p]);
     for (std::size_t i = 0; i < sources.order.size(); ++i) {
       for (std::size_t j = 0; j < n_term; ++j) {
         const std::size_t number = series[plane * n_term + j];
         terms[j] = number == kLeftOut ? 0 : imaginary ? -gained[number][i].im : gained[number][i].re;
       }
-      pull_back_series(n_term, n_channel, terms.data(), weights + sources.order[i] * n_channel * n_plane + p, n_plane);
+      pull_back_series(n_term, to.n_channel, terms.data(), to.of(sources.order[i], p), n_plane);
     }
   }
 }
 
-}  // namespace
-
-void pull_back_points(const Summed& of, UvGridPlan& plan, const GivenAdjoints& adjoints, double* weights,
-                      ThreadPool& threads, Cancellation& cancellation, const ReverseMemory& memory) {
+/// By a plan without parts.
+void pull_back_part(const Summed& of, UvGridPlan& plan, const GivenAdjoints& adjoints, const WeightsPart& weights,
+                    ThreadPool& threads, Cancellation& cancellation, const ReverseMemory& memory) {
   finish_plan(plan, of.channels);
   const PlacedSources sources = place_sources(plan, threads);
   const std::size_t n_grid = plan.grids.size(), size = plan.grid_size();
@@ -155,7 +163,23 @@ void pull_back_points(const Summed& of, UvGridPlan& plan, const GivenAdjoints& a
       reader.read(number, grids.data() + g * size, gained[number.series].data());
     }
   }
-  add_weights(of.sky, plan, sources, gained, weights);
+  add_weights(plan, sources, gained, weights);
+}
+
+}  // namespace
+
+void pull_back_points(const Summed& of, UvGridPlan& plan, const GivenAdjoints& adjoints, double* weights,
+                      ThreadPool& threads, Cancellation& cancellation, const ReverseMemory& memory) {
+  if (plan.parts.empty())
+    return pull_back_part(of, plan, adjoints, {of.sky, 0, of.sky.n_weight_channel, weights}, threads, cancellation,
+                          memory);
+  for (BandPart& part : plan.parts) {
+    std::vector<const Complex<double>*> row;
+    for (std::size_t r = 0; r < of.rows.n_row; ++r) row.push_back(adjoints.row[r] + part.begin);
+    const Summed of_part{of.sky, part.channels, of.rows, of.jones};
+    pull_back_part(of_part, part.plan, {row.data(), adjoints.plane_stride},
+                   {of.sky, part.begin, of_part.n_channel(), weights}, threads, cancellation, memory);
+  }
 }
 
 }  // namespace rimetree::psv::uv_grid

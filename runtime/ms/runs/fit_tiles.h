@@ -12,6 +12,7 @@ namespace rimetree::ms {
 /// What tiles may take of the memory themselves, and what is evaluated for each of the roots, bytes.
 struct TileMemory {
   std::uint64_t data = 0, results = 0;
+  bool all_stay = false;  ///< results of all nodes, as for a pass back
 };
 
 /// Makes a reader's tiles of at most so many time slots as small as it needs; a tile of one slot is as small as they

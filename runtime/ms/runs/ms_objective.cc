@@ -76,7 +76,7 @@ void MsObjective::refuse_what_is_no_data(Evaluator& evaluator) const {
 /// Tiles such that their data and what is evaluated on one at a time stay within the budget.
 void MsObjective::fit(Evaluator& evaluator) {
   const std::uint64_t budget = evaluator.memory_budget();
-  fit_tiles(*reader_, evaluator, {&root_, 1}, {budget / (2 * kTilesInFlight), budget}, kDefaultTimeSlots);
+  fit_tiles(*reader_, evaluator, {&root_, 1}, {budget / (2 * kTilesInFlight), budget, true}, kDefaultTimeSlots);
 }
 
 MsObjective::Outcome MsObjective::evaluate(Evaluator& evaluator, bool gradient, Cancellation* cancellation) {

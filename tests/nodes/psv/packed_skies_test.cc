@@ -46,16 +46,32 @@ TEST(PackedSkies, OfOtherSettingsAreOthers) {
   EXPECT_NE(skies.get(c.sky_input(), moving), first) << "brightness that moves keeps more planes";
 }
 
+TEST(PackedSkies, KeepNoMemoryOfTheirChildren) {
+  Case c(CaseOptions{});
+  psv::PackedSkies skies;
+  int memory = 0;  // the same for one child after the other
+  const auto child = [&] { return std::shared_ptr<void>(&memory, [](void*) {}); };
+  auto a = child();
+  const std::weak_ptr<void> kept = a;
+  const std::weak_ptr<const psv::PackedSky> first = skies.get(c.sky_input(), children(a));
+  EXPECT_FALSE(first.expired());
+  a.reset();
+  EXPECT_TRUE(kept.expired());
+  c.brightness[0].re += 1;
+  const auto b = child();
+  const auto second = skies.get(c.sky_input(), children(b));
+  EXPECT_TRUE(first.expired()) << "a sky of children that nobody has any more is kept";
+  EXPECT_NE(second->version.fluxes, psv::version_of(psv::pack_sky<double>(Case(CaseOptions{}).sky_input())).fluxes);
+}
+
 TEST(PackedSkies, AreForgottenWhenOthersCome) {
   Case c(CaseOptions{});
   psv::PackedSkies skies;
-  auto a = std::make_shared<int>();
-  const std::weak_ptr<void> kept = a;
-  skies.get(c.sky_input(), children(a));
-  a.reset();
-  EXPECT_FALSE(kept.expired()) << "nobody else may get this memory while the sky is known by it";
-  for (int i = 0; i < 10; ++i) skies.get(c.sky_input(), children(std::make_shared<int>()));
-  EXPECT_TRUE(kept.expired());
+  std::vector<std::shared_ptr<int>> alive;
+  std::vector<std::weak_ptr<const psv::PackedSky>> packed;
+  for (int i = 0; i < 6; ++i)
+    packed.emplace_back(skies.get(c.sky_input(), children(alive.emplace_back(std::make_shared<int>()))));
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(packed[static_cast<std::size_t>(i)].expired(), i < 2) << i;
 }
 
 TEST(PackedSkies, VersionsTellWhatHasChanged) {
