@@ -142,6 +142,22 @@ def test_beyond_the_grid_there_is_nothing_and_frequencies_keep_the_nearest(files
 
 
 @pytest.mark.parametrize("site", [None, SITE])
+def test_coarse_grids_end_where_they_end(tmp_path, site):
+    """What was a step beyond was let through in part, which is as far as such a grid reaches itself."""
+    ends = np.array([-0.01, 0.01])
+    files = write_cubes(tmp_path, np.tile([1.0, 0.0, 0.0, 1.0], (1, 2, 2, 1)), [1.4e9], ends, ends)
+    pattern = rt.BeamPattern.read(files, site_m=site)
+
+    def power(east, north):
+        source = rt.sky.Source("a", CENTRE[0] + east / np.cos(CENTRE[1]), CENTRE[1] + north, (1.0, 0.0, 0.0, 0.0))
+        return stokes_at(rt.sky.SkyModel([source]).seen_through(pattern), [1.4e9], CENTRE, TIMES[:1])[0, 0, 0]
+
+    assert power(0.006, -0.006) == pytest.approx(1.0, rel=1e-12)
+    for beyond in [(0.015, 0.0), (-0.02, 0.005), (0.0, 0.015), (0.0, -0.016), (0.3, 0.3)]:
+        assert power(*beyond) == 0
+
+
+@pytest.mark.parametrize("site", [None, SITE])
 def test_behind_the_dish_there_is_nothing(files, site):
     """There l and m are as small as in front of it: such sources had been seen as if they were in the middle."""
     pattern = rt.BeamPattern.read(files, site_m=site)

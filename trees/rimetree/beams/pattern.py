@@ -33,7 +33,8 @@ from .place import Place, pointing_text, require_pointings
 _ELEMENTS = {"linear": ("xx", "xy", "yx", "yy"), "circular": ("rr", "rl", "lr", "ll")}
 _AXES = {"X": "l", "L": "l", "Y": "m", "M": "m", "FREQ": "frequency"}
 _TO_RADIANS = {"deg": math.pi / 180, "rad": 1.0}
-#: To where directions behind the dish are moved, times their distance from its horizon: beyond any grid.
+#: To where directions behind the dish are moved, times their distance from its horizon: beyond any grid; and those
+#: beyond the grid, times their distance from it: into the border, which may be as wide as the grid itself.
 _BEYOND = 1e6
 
 
@@ -165,7 +166,7 @@ class BeamPattern:
     def _element(self, ns: NodeScope, l, m, n, n_source: int) -> NodeDef:  # noqa: E741
         """[S,2,2] at directions [S] of the grid."""
         l = l + _BEYOND * (rt.Abs(n) - n)  # noqa: E741 - as they are where n >= 0, which is in front of the dish
-        places = [self.m.steps(m) + 1, self.l.steps(l) + 1]
+        places = [_in_border(self.m, m), _in_border(self.l, l)]
         if self.frequency.count > 1:
             places.insert(0, self.frequency.steps(rt.Freq()))
         return rt.Composer(rt.Interpolate(self._bordered(ns), *places, outside="edge"), dims=[n_source, 2, 2])
@@ -188,6 +189,13 @@ class BeamPattern:
         """As a report says it, with the beginning of the fingerprint."""
         pointing = pointing_text(self.pointing_rad, None)
         return f"pattern {os.path.basename(self.name)} ({self.fingerprint[:8]}){pointing}"
+
+
+def _in_border(axis: Axis, x) -> NodeDef:
+    """How many steps a direction is from the first place of the border around the grid. Exact on the grid."""
+    steps = axis.steps(x)
+    over = steps - (axis.count - 1.0)
+    return steps + 1.0 + _BEYOND * (rt.Abs(over) + over - (rt.Abs(steps) - steps))
 
 
 def _names(files: str) -> tuple[str, list[str]]:
