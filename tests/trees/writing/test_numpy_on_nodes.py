@@ -1,5 +1,8 @@
 """NumPy's functions of nodes make the nodes of rt.Exp and the like; nodes are compared by identity."""
 
+import copy
+import math
+
 import astropy.units as u
 import numpy as np
 import pytest
@@ -153,3 +156,31 @@ def test_nodes_are_compared_by_identity():
     ns.w << ns.x + np.array([1.0, 2.0])
     ns.w << ns.x + ns.y
     assert [error[2].split(";")[0] for error in ns._repository.errors] == ["defined again and differently"] * 2
+
+
+@pytest.mark.parametrize(
+    "write, kind, message",
+    [
+        (lambda x: x.real, AttributeError, r"a node has no .real; write rt.Real\(x\)"),
+        (lambda x: (x + 1.0).conj(), AttributeError, r"a node has no .conj; write rt.Conj\(x\)"),
+        (lambda x: x.sum(), AttributeError, r"np.sum\(x, axis=0\) for a dimension .* or rt.Sum\(x\) for the cells"),
+        (lambda x: x.reshape(2, 3), AttributeError, r"write rt.Composer\(x, dims="),
+        (lambda x: x.shape, AttributeError, "its dimensions are known only in a Forest"),
+        (lambda x: x.nothing, AttributeError, "'NodeStub' object has no attribute 'nothing'"),
+        (lambda x: np.reshape(x, (2, 3)), rt.Error, r"write rt.Composer\(x, dims="),
+        (lambda x: np.interp(x, [0, 1], [2, 3]), rt.Error, "write rt.Interpolate"),
+        (lambda x: math.cos(x), rt.Error, r"as a number: a node has values only in a Forest; .* rt.Cos\(x\) or np.cos"),
+        (lambda x: x << rt.Cos, TypeError, r"cannot bind 'x' to Cos, which is to be called: write Cos\(...\)"),
+        (lambda x: x << rt.NodeScope(), TypeError, "cannot bind 'x' to <NodeScope"),
+    ],
+)
+def test_what_arrays_have_and_nodes_do_not(write, kind, message):
+    """It is told what is written instead; Python says only that it is not there."""
+    with pytest.raises(kind, match=message):
+        write(rt.NodeScope().x)
+
+
+def test_nodes_are_copied_and_asked_for_what_they_have():
+    ns = rt.NodeScope()
+    ns.x << rt.Constant(2.0)
+    assert copy.copy(ns.x + 1.0).class_name == "Add" and not hasattr(ns.x, "real") and not hasattr(ns.x, "__len__")

@@ -10,7 +10,7 @@ from numbers import Number
 import numpy as np
 
 from ..units import TREE_UNITS, UnfitError, in_unit, is_quantity, masked_elements, without_mask
-from .numpy_functions import NodeValueError, function_of_nodes, ufunc_of_nodes
+from .numpy_functions import NodeValueError, function_of_nodes, refuse_attribute, ufunc_of_nodes
 from .script_lines import script_line
 from .state import as_array, is_numbers, short
 
@@ -131,6 +131,17 @@ class Operators:
         return NotImplemented
 
     __hash__ = object.__hash__
+
+    def __getattr__(self, name: str):
+        refuse_attribute(type(self).__name__, name)
+
+    def _is_no_number(self):
+        raise NodeValueError(
+            f"{short(self)} as a number",
+            "a node has values only in a Forest; functions of nodes are rt.Cos(x) or np.cos(x)",
+        )
+
+    __float__ = __complex__ = __int__ = _is_no_number  # as math.cos(x) asks for one
 
     def __bool__(self) -> bool:
         """What is asked for is nearly always whether it is zero, and Python would take it for true whatever it is."""

@@ -61,9 +61,28 @@ _INSTEAD = {
     np.vdot: "a.H @ b or rt.Conj(a) * b",
     np.transpose: "x.T or x.H",
     np.concatenate: "rt.Composer(*nodes)",
+    np.reshape: "rt.Composer(x, dims=[...])",
+    np.ravel: "rt.Composer(x, dims=[])",
+    np.interp: "rt.Interpolate(table, place)",
     np.linalg.inv: "rt.MatrixInvert22(x)",
     np.maximum: "rt.Max(a, b), which leaves flagged cells out,",
     np.minimum: "rt.Min(a, b), which leaves flagged cells out,",
+}
+# What NumPy's arrays have and nodes do not.
+_ATTRIBUTES = {
+    "real": "rt.Real(x)",
+    "imag": "rt.Imag(x)",
+    "conj": "rt.Conj(x)",
+    "conjugate": "rt.Conj(x)",
+    "transpose": "x.T",
+    "dot": "a @ b or a * b",
+    "reshape": "rt.Composer(x, dims=[...])",
+    "ravel": "rt.Composer(x, dims=[])",
+    "flatten": "rt.Composer(x, dims=[])",
+    **{
+        name: f"np.{name}(x, axis=0) for a dimension of the tensor or rt.{name.title()}(x) for the cells"
+        for name in ("sum", "mean", "max", "min")
+    },
 }
 # What asks for values or dimensions.
 _ASKING = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.shape, np.ndim, np.size}
@@ -77,6 +96,16 @@ class NodeValueError(Error, TypeError):
         super().__init__(
             f"{place}{what}: {instead or 'a node has values only in a Forest; `is` tells whether two are one node'}"
         )
+
+
+def refuse_attribute(kind: str, name: str) -> NoReturn:
+    """Raises `AttributeError` for what nodes do not have, and says what is written instead."""
+    place = f"{place}: " if (place := script_line()) else ""
+    if name in _ATTRIBUTES:
+        raise AttributeError(f"{place}a node has no .{name}; write {_ATTRIBUTES[name]}")
+    if name in ("shape", "ndim", "size"):
+        raise AttributeError(f"{place}a node has no .{name}: its dimensions are known only in a Forest")
+    raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
 
 def ufunc_of_nodes(make: Callable, powers: Callable, ufunc, method: str, inputs: tuple, keywords: dict):

@@ -158,6 +158,8 @@ class Repository:
             return NodeDef("Identity", by_position(1), (value,), {}, script_line())
         if is_numbers(value):
             return constant(value, script_line())
+        if callable(value) and (name := getattr(value, "__name__", "")):
+            raise TypeError(f"cannot bind {stub.name!r} to {name}, which is to be called: write {name}(...)")
         raise TypeError(f"cannot bind {stub.name!r} to {short(value)}: expected a node, a definition or numbers")
 
     def _child_name(self, parent: str, definition: NodeDef, label: str, child) -> str:
