@@ -129,7 +129,7 @@ double delay_seconds(const DelayPlan& plan) {
 double grids_seconds(const UvGridPlan& plan) {
   if (!plan.parts.empty())
     return std::accumulate(plan.parts.begin(), plan.parts.end(), 0.0,
-                           [](double sum, const BandPart& part) { return sum + grids_seconds(part.plan); });
+                           [](double sum, const PartOfBand& part) { return sum + grids_seconds(part.plan); });
   const GridAxis &x = plan.axis[0], &y = plan.axis[1];
   const double n_source = double(plan.sky.n_source), n_sample = plan.means.n_sample;
   const auto line = [](const GridAxis& axis) { return double(axis.n_cell) * std::log2(double(axis.n_cell)); };

@@ -68,12 +68,12 @@ struct GridNumber {
   int w = 0;
 };
 
-struct BandPart;
+struct PartOfBand;
 
 struct UvGridPlan {
   /// Where spectra have no series over the whole band: plans of parts of it, in the order of channels, in place of all
   /// but `others` and `bound`.
-  std::vector<BandPart> parts;
+  std::vector<PartOfBand> parts;
   Frame frame;
   Box sources;      ///< x, y, z
   Box samples;      ///< U, V, W, in wavelengths, after the mirror
@@ -95,7 +95,7 @@ struct UvGridPlan {
 };
 
 /// Channels [begin, begin + channels' number).
-struct BandPart {
+struct PartOfBand {
   std::size_t begin = 0;
   Channels channels;
   UvGridPlan plan;

@@ -199,9 +199,9 @@ class Planner {
       if (plan.is_empty) continue;  // as most of the band of a line
       all.obstacle = plan.obstacle;
       if (!all.obstacle.empty()) return all;
-      std::vector<BandPart> parts = std::move(plan.parts);
+      std::vector<PartOfBand> parts = std::move(plan.parts);
       if (parts.empty()) parts.push_back({0, std::move(channels), std::move(plan)});
-      for (BandPart& part : parts) {
+      for (PartOfBand& part : parts) {
         worth_seconds -= kLeastGridSeconds * double(part.plan.grids.size() * sky.n_source);
         part.begin += begin;
         all.parts.push_back(std::move(part));

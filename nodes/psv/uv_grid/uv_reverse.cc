@@ -115,7 +115,7 @@ class Gridder {
 };
 
 /// Where weights of a part of the band are among those of all, [source][weight channel][plane].
-struct WeightsPart {
+struct WeightsOfBand {
   const Sky<double>& sky;
   std::size_t first_channel, n_channel;
   double* all;
@@ -125,7 +125,7 @@ struct WeightsPart {
 };
 
 /// Of points, in the sky's order.
-void add_weights(const UvGridPlan& plan, const PlacedSources& sources, const Gained& gained, const WeightsPart& to) {
+void add_weights(const UvGridPlan& plan, const PlacedSources& sources, const Gained& gained, const WeightsOfBand& to) {
   const std::size_t n_plane = to.sky.planes.size(), n_term = plan.sky.n_term;
   constexpr auto kLeftOut = static_cast<std::size_t>(-1);
   std::vector<std::size_t> series(plan.sky.planes.size() * n_term, kLeftOut);
@@ -144,7 +144,7 @@ void add_weights(const UvGridPlan& plan, const PlacedSources& sources, const Gai
 }
 
 /// By a plan without parts.
-void pull_back_part(const Summed& of, UvGridPlan& plan, const GivenAdjoints& adjoints, const WeightsPart& weights,
+void pull_back_part(const Summed& of, UvGridPlan& plan, const GivenAdjoints& adjoints, const WeightsOfBand& weights,
                     ThreadPool& threads, Cancellation& cancellation, const ReverseMemory& memory) {
   finish_plan(plan, of.channels);
   const PlacedSources sources = place_sources(plan, threads);
@@ -173,7 +173,7 @@ void pull_back_points(const Summed& of, UvGridPlan& plan, const GivenAdjoints& a
   if (plan.parts.empty())
     return pull_back_part(of, plan, adjoints, {of.sky, 0, of.sky.n_weight_channel, weights}, threads, cancellation,
                           memory);
-  for (BandPart& part : plan.parts) {
+  for (PartOfBand& part : plan.parts) {
     std::vector<const Complex<double>*> row;
     for (std::size_t r = 0; r < of.rows.n_row; ++r) row.push_back(adjoints.row[r] + part.begin);
     const Summed of_part{of.sky, part.channels, of.rows, of.jones};

@@ -33,9 +33,9 @@ struct RowScratch {
 };
 
 /// Results of channels from one on.
-class OutputPart {
+class OutputOfBand {
  public:
-  OutputPart(const Output& all, std::size_t n_row, std::size_t first_channel) : plane_stride_(all.plane_stride) {
+  OutputOfBand(const Output& all, std::size_t n_row, std::size_t first_channel) : plane_stride_(all.plane_stride) {
     for (std::size_t row = 0; row < n_row; ++row) row_.push_back(all.row[row] + first_channel);
   }
   Output get() const { return {row_.data(), plane_stride_}; }
@@ -113,8 +113,9 @@ void solve_by_uv_grid(const Summed& of, UvGridPlan& plan, const Output& out, Thr
   GridSolver solver(threads, cancellation, grid_bytes);
   solver.begin(of, plan.others, out);
   if (plan.parts.empty()) return solver.add(of, plan, out);
-  for (BandPart& part : plan.parts)
-    solver.add({of.sky, part.channels, of.rows, of.jones}, part.plan, OutputPart(out, of.rows.n_row, part.begin).get());
+  for (PartOfBand& part : plan.parts)
+    solver.add({of.sky, part.channels, of.rows, of.jones}, part.plan,
+               OutputOfBand(out, of.rows.n_row, part.begin).get());
 }
 
 }  // namespace rimetree::psv::uv_grid

@@ -170,6 +170,16 @@ def test_plan_says_batches_and_bytes_without_evaluating():
     assert forest.timing().total_seconds == 0
 
 
+def test_plan_counts_what_nodes_leave_in_memory():
+    """Nodes that are evaluated as parts of their consumers leave nothing."""
+    ns = rt.NodeScope()
+    phase = rt.Time() * rt.Freq()
+    ns.x << rt.Add(*(rt.Sin(phase * k) for k in range(1, 9)))
+    forest = rt.Forest(ns)
+    forest.evaluate(ns.x, rt.Cells(np.arange(50.0), np.arange(1.0, 41.0)))
+    assert forest.timing().peak_result_bytes <= forest.plan(n_time=50, n_freq=40)["peak_bytes"] <= 2 * 50 * 40 * 16
+
+
 def test_a_small_memory_budget_gives_the_same_bits():
     def values(memory_bytes):
         ns = rt.NodeScope()

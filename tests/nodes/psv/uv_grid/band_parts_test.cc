@@ -31,7 +31,7 @@ Case with_kinks(const CaseOptions& options, const std::vector<double>& kinks) {
 
 std::vector<std::size_t> begins(const psv::uv_grid::UvGridPlan& plan) {
   std::vector<std::size_t> all;
-  for (const psv::uv_grid::BandPart& part : plan.parts) all.push_back(part.begin);
+  for (const psv::uv_grid::PartOfBand& part : plan.parts) all.push_back(part.begin);
   return all;
 }
 
@@ -119,7 +119,7 @@ TEST(BandParts, AreGivenUpWhereThereIsTooLittleToSumUp) {
   o.spectra = true;
   const Gridded random(Case(o), 1e-9);
   std::size_t n_grid = 0;
-  for (const psv::uv_grid::BandPart& part : random.plan.parts) n_grid += part.plan.grids.size();
+  for (const psv::uv_grid::PartOfBand& part : random.plan.parts) n_grid += part.plan.grids.size();
   const double seconds = 1e-7 * double(n_grid * o.n_source);  // at least
   const auto obstacle = [&](double worth_seconds) {
     return psv::uv_grid::plan_uv_grid({random.sky, random.channels, random.rows, random.jones}, 1e-9, worth_seconds)
