@@ -265,6 +265,26 @@ def test_files_that_are_no_pattern(tmp_path, files):
     assert "a_yx_re.fits: the axes are not those of" in message(tmp_path / "a_$(corr)_$(reim).fits")
 
 
+def test_images_may_be_in_extensions_and_numbers_as_text(tmp_path, files):
+    from astropy.io import fits
+
+    expected = rt.BeamPattern.read(files)
+    for file in tmp_path.glob("beam_*.fits"):
+        data, header = fits.getdata(file, header=True)
+        header.update({key: str(header[key]) for key in ("CRVAL1", "CRPIX2", "CDELT3")})
+        fits.HDUList([fits.PrimaryHDU(), fits.ImageHDU(data, header)]).writeto(file, overwrite=True)
+    assert rt.BeamPattern.read(files) == expected
+
+
+def test_grids_without_places_are_refused(tmp_path, files):
+    from astropy.io import fits
+
+    data, header = fits.getdata(tmp_path / "beam_xx_re.fits", header=True)
+    fits.writeto(tmp_path / "beam_xx_re.fits", data[:, :0], header, overwrite=True)
+    with pytest.raises(rt.Error, match="there are no places along m"):
+        rt.BeamPattern.read(files)
+
+
 def test_steps_as_a_cd_matrix(tmp_path, files):
     from astropy.io import fits
 
@@ -311,6 +331,11 @@ def test_frequencies_that_are_not_regular(tmp_path, descending):
         ("CUNIT1", "arcmin", "axis X is in arcmin, expected deg, rad"),
         ("CUNIT3", "m/s", "axis FREQ is in m/s, expected hz"),
         ("CDELT2", 0.0, "CDELT is 0"),
+        ("CRVAL1", "a", "CRVAL1 is no number: 'a'"),
+        ("GFREQ2", "b", "GFREQ2 is no number: 'b'"),
+        ("CRVAL3", 1400.0, "Hz is below what reaches the ground; are frequencies in MHz"),
+        ("PC1_2", 0.6, r"the grid is turned \(PC1_2\), which is not supported"),
+        ("CROTA2", 30.0, r"the grid is turned \(CROTA2\)"),
         ("GX1", 1.2e9, "the places along X are not regular"),
         ("GFREQ1", 1.2e9, "GFREQ1, ... must be a number for each of 5 planes, which ascend or descend"),
     ],

@@ -165,6 +165,7 @@ def test_what_is_more_than_rounding_stays(tmp_path):
         ({"EPOCH": 1950.0}, "in the frame FK4 of equinox 1950; expected ICRS"),
         ({"RADESYS": "FK5", "EQUINOX": 1975.0}, "in the frame FK5 of equinox 1975"),
         ({"RADESYS": "GAPPT"}, "in the frame GAPPT; expected ICRS"),
+        ({"CRVAL3": "a"}, "m.fits: CRVAL3 is no number: 'a'"),
         ({"CDELT1": 0.0}, "does not say where pixels are: PCi_ja matrix is singular"),
         ({"CTYPE1": "RA---XYZ"}, "does not say where pixels are: Unrecognized projection code"),
     ],

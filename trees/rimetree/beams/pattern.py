@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from .. import nodes as rt
 from .._core import Error
 from ..arguments import check_fields, checked
-from ..fits_axes import HERTZ, regular_axis
+from ..fits_axes import HERTZ, header_number, only_image, regular_axis
 from ..observing.mounts import feed_rotation, parallactic_angle, require_place
+from ..units import LOWEST_RADIO_HZ
 from ..writing.scope import NodeDef, NodeScope, NodeStub
 from .place import Place, pointing_text, require_pointings
 
@@ -221,53 +222,64 @@ def _filled(files: str, element: str, part: str) -> str:
 
 def _read(file: str) -> tuple[tuple[Axis, Axis, Axis], NDArray[np.float64]]:
     """The axes frequency, m, l, and the values along these. What is no number was not measured: 0."""
-    from astropy.io import fits
-
     try:
-        with fits.open(file, memmap=False) as units:
-            header, data = units[0].header, np.asarray(units[0].data, dtype=float)
-    except (OSError, TypeError, ValueError) as problem:
-        raise Error(f"{file}: no FITS image that can be read: {problem}") from problem
-    found, where = {}, {}
-    for number in range(1, data.ndim + 1):
-        kind = str(header.get(f"CTYPE{number}", "")).strip().upper()
-        name = _AXES.get(kind.removeprefix("-"))
-        if name is None and data.shape[data.ndim - number] == 1:
-            continue  # of one plane
-        if name is None or name in found:
-            raise Error(f"{file}: axis {number} is {kind or 'not named'}, expected X or L, Y or M, and FREQ, once each")
-        found[name] = _axis(header, number, kind, file)
-        where[name] = data.ndim - number
-    if lacking := [name for name in ("l", "m", "frequency") if name not in found]:
-        raise Error(f"{file}: there is no axis of {', '.join(lacking)}; expected X or L, Y or M, and FREQ")
-    if np.isinf(data).any():
-        raise Error(f"{file}: some values are infinite")
+        header, data = only_image(file)
+        found, where = _axes(header, data.shape)
+        if np.isinf(data).any():
+            raise Error("some values are infinite")
+    except Error as problem:
+        raise Error(f"{file}: {problem}") from problem
     order = [where[name] for name in ("frequency", "m", "l")]
     others = [axis for axis in range(data.ndim) if axis not in order]
     values = np.transpose(data, [*order, *others]).reshape([found[name].count for name in ("frequency", "m", "l")])
     return (found["frequency"], found["m"], found["l"]), np.nan_to_num(values)
 
 
-def _listed(places: list[float], file: str) -> Axis:
+def _axes(header, shape: tuple[int, ...]) -> tuple[dict[str, Axis], dict[str, int]]:
+    """By name: the axes of an image, and which dimensions of the data they are."""
+    found, where = {}, {}
+    for number in range(1, len(shape) + 1):
+        kind = str(header.get(f"CTYPE{number}", "")).strip().upper()
+        name = _AXES.get(kind.removeprefix("-"))
+        if name is None and shape[len(shape) - number] == 1:
+            continue  # of one plane
+        if name is None or name in found:
+            raise Error(f"axis {number} is {kind or 'not named'}, expected X or L, Y or M, and FREQ, once each")
+        found[name] = _axis(header, number, kind)
+        where[name] = len(shape) - number
+    if lacking := [name for name in ("l", "m", "frequency") if name not in found]:
+        raise Error(f"there is no axis of {', '.join(lacking)}; expected X or L, Y or M, and FREQ")
+    if empty := [name for name, axis in found.items() if not axis.count]:
+        raise Error(f"there are no places along {', '.join(empty)}")
+    lowest = found["frequency"].ends[0]
+    if lowest < LOWEST_RADIO_HZ:
+        raise Error(f"{lowest:g} Hz is below what reaches the ground; are frequencies in MHz? Without CUNIT it is Hz")
+    return found, where
+
+
+def _listed(places: list[float]) -> Axis:
     steps = np.diff(places)
     if not (np.isfinite(places).all() and ((steps > 0).all() or (steps < 0).all())):
-        raise Error(f"{file}: GFREQ1, ... must be a number for each of {len(places)} planes, which ascend or descend")
+        raise Error(f"GFREQ1, ... must be a number for each of {len(places)} planes, which ascend or descend")
     step = (places[-1] - places[0]) / max(len(places) - 1, 1)
     return Axis(places[0], step, len(places), tuple(places))
 
 
-def _axis(header, number: int, kind: str, file: str) -> Axis:
+def _axis(header, number: int, kind: str) -> Axis:
     unit, units = str(header.get(f"CUNIT{number}", "")).strip().lower(), HERTZ if kind == "FREQ" else _TO_RADIANS
     if unit not in units:
-        raise Error(f"{file}: axis {kind} is in {unit or 'no unit'}, expected {', '.join(filter(None, units))}")
+        raise Error(f"axis {kind} is in {unit or 'no unit'}, expected {', '.join(filter(None, units))}")
     count = header[f"NAXIS{number}"]
     keys = [f"G{kind}{place}" for place in range(1, count + 1)]
     if any(key in header for key in keys):
         if kind != "FREQ":
-            raise Error(f"{file}: the places along {kind} are not regular (G{kind}1, ...), which is not supported")
-        return _listed([header.get(key, math.nan) * units[unit] for key in keys], file)
+            raise Error(f"the places along {kind} are not regular (G{kind}1, ...), which is not supported")
+        return _listed([header_number(header, key, math.nan) * units[unit] for key in keys])
+    turns = [f"{matrix}{number}_{other}" for matrix in ("PC", "CD") for other in range(1, 10) if other != number]
+    if turned := [key for key in (*turns, f"CROTA{number}") if header_number(header, key, 0.0) != 0]:
+        raise Error(f"the grid is turned ({turned[0]}), which is not supported")
     value, step, first = regular_axis(header, number)
     if not (math.isfinite(value) and math.isfinite(first) and math.isfinite(step) and step != 0):
-        raise Error(f"{file}: CRVAL, CDELT or CRPIX of axis {kind} is no number, or CDELT is 0")
+        raise Error(f"CRVAL, CDELT or CRPIX of axis {kind} is no number, or CDELT is 0")
     scale = -units[unit] if kind.startswith("-") else units[unit]
     return Axis((value + (1 - first) * step) * scale, step * scale, count)

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fits_axes import HERTZ, regular_axis
+from .._core import Error
+from ..fits_axes import HERTZ, only_image, regular_axis
 from .errors import SkyModelError, UnsupportedError
 from .model import Skipped, SkyModel
 from .source import Source
@@ -98,7 +99,15 @@ def read_fits(files: Sequence[str]) -> SkyModel:
 
 
 def _planes_of(file: str) -> _Planes:
-    header, data = _image_of(file)
+    try:
+        return _planes(*only_image(file), file)
+    except SkyModelError:
+        raise
+    except Error as problem:
+        raise SkyModelError(str(problem), file=file) from problem
+
+
+def _planes(header, data: NDArray[np.float64], file: str) -> _Planes:
     kinds = [str(header.get(f"CTYPE{axis}", "")).upper() for axis in range(1, data.ndim + 1)]
     places = [i for i, kind in enumerate(kinds) if kind.startswith(("RA--", "DEC-"))]
     if len(places) != 2:
@@ -133,24 +142,6 @@ def _along(header, axis: int, count: int) -> NDArray[np.float64]:
     """Coordinates of planes along an axis."""
     start, step, first = regular_axis(header, axis + 1, value=1.0)
     return start + (np.arange(count) + 1 - first) * step
-
-
-def _image_of(file: str) -> tuple:
-    """Header and data of the only image in a file."""
-    from astropy.io import fits
-
-    try:
-        with fits.open(file, memmap=False) as units:
-            images = [
-                (unit.header, np.asarray(unit.data, dtype=float))
-                for unit in units
-                if unit.is_image and unit.data is not None and unit.data.ndim >= 2
-            ]
-    except (OSError, TypeError, ValueError) as problem:
-        raise SkyModelError(f"no FITS image that can be read: {problem}", file=file) from problem
-    if len(images) != 1:
-        raise SkyModelError(f"the FITS file holds {len(images) or 'no'} images, expected one", file=file)
-    return images[0]
 
 
 def _places(header, axes: list[int], file: str):
