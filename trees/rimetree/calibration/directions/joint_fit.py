@@ -256,8 +256,10 @@ class JointFit:
         slopes, curvatures = [], []
         for own in self._bins_of:
             rates = self._rates[:, own % n_freq]
+            if len(own) == len(seen):
+                own = slice(None)  # which copies nothing
             for feed in range(n_feed):
-                both = np.empty((len(own), n, n, n_baseline, n_start), complex)
+                both = np.empty((rates.shape[1], n, n, n_baseline, n_start), complex)
                 each = both[:, :n_direction, :n_direction]
                 np.multiply(conj[own, feed, :, None], power[own, feed], out=each)
                 each *= seen[own, feed, None]
@@ -348,7 +350,8 @@ class JointFit:
             place[moved], chi_square[moved] = other[better], found[better]
             again = better & ~ended
             if again.any():
-                slope[own[again]], curvature[own[again]] = self.normal(seen[..., again], held)
+                seen = seen if again.all() else seen[..., again]
+                slope[own[again]], curvature[own[again]] = self.normal(seen, held)
         return place, chi_square
 
     def _step(self, slope, curvature, damping) -> NDArray[np.float64]:

@@ -97,9 +97,11 @@ class JointStarts:
         reference: int,
         without: Collection[str],
         known: Mapping[str, NDArray[np.float64]],
+        *,
+        fewer: bool = True,
     ) -> JointStart | None:
         """None where there are too many unknowns. `known`: from where it is begun; `without`: directions that are taken
-        to be absent.
+        to be absent; `fewer`: whether others may be found to be.
 
         First all directions have the same scale. Then directions are left out as long as the others explain the data
         better without them: those that may be absent, whatever the terms are, and, where the data are not explained,
@@ -128,11 +130,12 @@ class JointStarts:
                 near = one.start(one.lowest(one.begin(free.values), scaled=False, batches=0, seed=seed))
                 best = near if near.chi_square < best.chi_square * (1 - SAME) else best
             # Few antennas can be explained by all directions also where one is not there.
-            if free is not None and not (best.good and len(sums.antennas) > MOST_ANTENNAS):
+            if fewer and free is not None and not (best.good and len(sums.antennas) > MOST_ANTENNAS):
                 best = _with_fewer(problem, one, best, free, how)
                 if set(best.absent) > set(without) and not best.possible:  # it is there, if scales explain the data
                     best = replace(best, found_once=True)
-            elif loose is not None and loose.found_once and not best.good:  # what would explain them has not been found
+            elif free is None and loose is not None and loose.found_once and not best.good:
+                # What would explain them has not been found.
                 best = replace(best, found_once=True)
             if self._hopeless or not best.found_once or (self._alone and not free):
                 break

@@ -98,9 +98,10 @@ def short_basis(form: NDArray[np.float64]) -> NDArray[np.float64]:
     k, swaps = 1, 0
     while k < n and swaps < _MOST_SWAPS:
         for j in range(k - 1, -1, -1):
-            times = np.round(upper[j, k] / upper[j, j])
-            upper[:, k] -= times * upper[:, j]
-            basis[:, k] -= times * basis[:, j]
+            times = round(upper[j, k] / upper[j, j])
+            if times:  # mostly 0
+                upper[:, k] -= times * upper[:, j]
+                basis[:, k] -= times * basis[:, j]
         if _SHORTER * upper[k - 1, k - 1] ** 2 <= upper[k, k] ** 2 + upper[k - 1, k] ** 2:
             k += 1
             continue

@@ -86,7 +86,7 @@ class SearchAgain:
         if sums is None:
             return {}
         joint = self.one.search.together_inside(sums.of_parallel_hands(), found.absent, known)
-        return {} if joint is None or set(joint.absent) != set(found.absent) else joint.values
+        return {} if joint is None else joint.values
 
     def _values(self, known: SolvedDirections, values: Mapping[str, NDArray]) -> dict[str, NDArray]:
         """Of the term's Parms that were solved for."""

@@ -225,16 +225,16 @@ class StartingSearch:
         return joint and replace(joint, values=sum_of(joint.values, taken))
 
     def together_inside(self, sums: Coherence, without, known) -> JointStart | None:
-        """All directions at once, on sums inside terms of the whole sky; `known`: from where that is begun."""
+        """All directions but some at once, on sums inside terms of the whole sky; `known`: from where that is begun."""
         if not (self._joint_inside.possible and self._joint_inside.few(self._shapes(sums.bins.chunk), without)):
             return None
-        return self._jointly_found(self._joint_inside, sums, without, known)
+        return self._jointly_found(self._joint_inside, sums, without, known, fewer=False)
 
-    def _jointly_found(self, joint: JointStarts, sums: Coherence, without, known):
+    def _jointly_found(self, joint: JointStarts, sums: Coherence, without, known, *, fewer: bool = True):
         cells = {term.name: self._intervals.cells(term, sums) for term in joint.terms}
         shapes = {name: shape for name, shape in self._shapes(sums.bins.chunk).items() if name in cells}
         reference = sums.antennas[self._intervals.reference]
-        return joint.find(sums, cells, shapes, reference, without, known)
+        return joint.find(sums, cells, shapes, reference, without, known, fewer=fewer)
 
     def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
         """(times, frequencies) of the solutions of each term."""
