@@ -139,8 +139,7 @@ def test_the_dead_direction_of_delays_is_the_one_that_is_named(calibrated, absen
     assert report.flagged_of == {f"dE, {absent}": {"without signal": 4 * N}}
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e3])
-@pytest.mark.parametrize("only", ["", " p1 p2"])
+@pytest.mark.parametrize(("only", "scale"), [("", 1.0), (" p1 p2", 1e3)])
 @pytest.mark.parametrize("kind", ["phase", "tec", "delay"])
 def test_data_without_any_of_the_directions(calibrated, kind, only, scale):
     """Noise alone: "values flagged: none", as what is found was compared with other directions only."""

@@ -213,14 +213,11 @@ def test_no_more_than_noise_is_left_or_it_is_told(calibrated, terms, sky, seed, 
     assert report.noise_ratio < 1.012 or set(report.statuses) == {BETTER_MAY_BE}
 
 
-@pytest.mark.parametrize(
-    ("inside", "seed"),
-    [("T: tec, 1slot, per patch", 1), ("T: tec, 1slot, per patch", 4), ("K: delay, scalar, 1slot, per patch", 1)],
-)
-def test_directions_inside_a_bandpass(calibrated, inside, seed):
+@pytest.mark.parametrize("inside", ["T: tec, 1slot, per patch", "K: delay, scalar, 1slot, per patch"])
+def test_directions_inside_a_bandpass(calibrated, inside):
     """Too many unknowns to be searched for together. Searches beside a bandpass that was not yet right had taken wrong
     turns in some slots, and another search was taken in all slots or in none: 3 to 7 % above the noise, "converged"."""
-    report = calibrated(["B: diag, 1chan", inside], SKY, seed)
+    report = calibrated(["B: diag, 1chan", inside], SKY, 1)
     assert report.converged == report.solves and not report.flagged
     assert report.noise_ratio == pytest.approx(1, abs=0.015)
 
