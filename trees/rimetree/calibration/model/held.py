@@ -20,8 +20,7 @@ from ...ms import MsGroup
 from ...writing.indices import Index
 from ...writing.scope import NodeScope, NodeStub
 from ..solutions.antenna_jones import AntennaJones, require_feeds_alike
-from ..solutions.choosing import of_own_field, solutions_of_windows
-from ..solutions.parallactic import with_own_turn
+from ..solutions.choosing import of_group, solutions_of_windows
 from ..solutions.solutions import Solutions
 from .model_trees import SkyPart
 
@@ -111,7 +110,7 @@ class HeldChain:
         """Of a term, on each channel by the solutions of the window that it is in; of this field if there are any:
         models of others may be of another scale."""
         found = solutions_of_windows(term.sets, self._group)
-        own = [with_own_turn(of_own_field(one.only([term.name]), self._group), self._group) for one in found]
+        own = [of_group(one.only([term.name]), self._group) for one in found]
         found = [
             one.jones(antenna, time_s, frequency_hz, direction=direction, method=term.interpolation) for one in own
         ]

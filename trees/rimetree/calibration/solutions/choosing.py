@@ -41,6 +41,11 @@ def of_own_field(solutions: Solutions, group: MsGroup) -> Solutions:
     return solutions.of_fields([group.field_id] if same else named)
 
 
+def of_group(solutions: Solutions, group: MsGroup) -> Solutions:
+    """`of_own_field`, with the parallactic angles of the group."""
+    return with_own_turn(of_own_field(solutions, group), group)
+
+
 @checked
 def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
     """The solution set for a group: that of its own window, if it was made from this set, else that of the same feeds
@@ -92,7 +97,7 @@ def chain_for(files: Sequence[Sequence[Solutions]], group: MsGroup) -> Solutions
     if not files or not all(files):
         raise CalibrationError("there are no solutions")
     require_one_turn(name for sets in files for name in turns_of(sets))
-    own = (with_own_turn(of_own_field(solutions_for(sets, group), group), group) for sets in files)
+    own = (of_group(solutions_for(sets, group), group) for sets in files)
     return functools.reduce(lambda outer, one: one.inside(outer), own)
 
 
