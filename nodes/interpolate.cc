@@ -4,9 +4,11 @@
 // Children: table [n1, .., nk, ..], real or complex; place, real: where to look, in steps of the table from its first
 // entry: [k] or [source,k], or one child for each of 2 or 3 indices, [] or [source]. A vector alone is one place: of
 // one index for each source the child is [source,1]. State: outside (text, default "nan"): what there is beyond the
-// first and the last entry: "nan", "zero", or "edge" (the nearest entry's value). Result: [..] or [source,..], unit of
-// the table; complex if it is. Flags: union. Derivative: exact, by dual numbers; with respect to the place that of the
-// piece towards larger indices. Press et al. 2007, Numerical Recipes, 3rd ed., 3.6 (bilinear interpolation).
+// first and the last entry: "nan", "zero", or "edge" (the nearest entry's value). Up to 1e-6 of a step beyond counts as
+// at the entry: it is rounding, of times in seconds of MJD as well, that are counted in steps. Result: [..] or
+// [source,..], unit of the table; complex if it is. Flags: union. Derivative: exact, by dual numbers; with respect to
+// the place that of the piece towards larger indices. Press et al. 2007, Numerical Recipes, 3rd ed., 3.6 (bilinear
+// interpolation).
 #include <array>
 #include <cmath>
 #include <limits>
@@ -34,6 +36,7 @@ T weighed(T weight, T x) {
 }
 
 constexpr int kMostIndices = 3;
+constexpr double kRounding = 1e-6;  // of places
 constexpr const char* kPlaceShape = "[k] or [source,k], k = 1, 2 or 3; or 2 or 3 children [] or [source]";
 
 }  // namespace
@@ -59,12 +62,15 @@ struct InterpolateBody {
       const auto at = value_of(place);
       const double last = static_cast<double>(table[d] - 1), top = std::max(last - 1, 0.0);
       is_number = chosen(at == at, is_number, Real(0.0));
-      is_inside = chosen(at >= 0.0, chosen(at <= last, is_inside, Real(0.0)), Real(0.0));
+      is_inside = chosen(at >= -kRounding, chosen(at <= last + kRounding, is_inside, Real(0.0)), Real(0.0));
       using std::rint;  // numbers that record have their own
       const Real whole = Real(rint(at));
       const Real floor = chosen(whole > Real(at), whole - 1.0, whole);
       const Real lower = chosen(at >= 0.0, chosen(floor <= Real(top), floor, Real(top)), Real(0.0));
-      const Real part = chosen(at > last, Real(last) - lower, chosen(at < 0.0, Real(0.0), place - lower));
+      // What is rounding goes from the value only: there the derivative is that of the piece beside.
+      const Real on_table = chosen(at > last, Real(last), chosen(at < 0.0, Real(0.0), Real(at)));
+      const Real moves = (place - Real(at)) + (on_table - lower);
+      const Real part = chosen(at > last + kRounding, on_table - lower, chosen(at < -kRounding, Real(0.0), moves));
       const double length = table[d], step = table[d] > 1 ? 1 : 0;
       for (int c = 0; c < n; ++c) {
         const Corner<Real> from = corner[c];

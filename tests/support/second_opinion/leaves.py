@@ -101,7 +101,7 @@ def interpolate(call: Call) -> Value:
     if not 1 <= k <= 3 or len(table.dims) < k or 0 in table.dims[:k]:
         raise RefusedError(f"places of {k} indices in a table of {table.dims}")
     last = np.array(table.dims[:k]).reshape(k, *[1] * (p.ndim - 1)) - 1
-    inside = np.all((p >= 0) & (p <= last), axis=0)
+    inside = np.all((p >= -1e-6) & (p <= last + 1e-6), axis=0)
     grid = table.x.reshape(len(table.x), *table.dims[:k], -1, *table.extents)
     # [member, source, entries.., axes] times [member, entries.., numbers, axes]
     weight = np.ones((*p.shape[1:3], *[1] * k, *p.shape[3:]))
