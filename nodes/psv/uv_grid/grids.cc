@@ -195,6 +195,8 @@ void GridMaker::transform_columns(std::size_t block, const GridKernel& kernel, L
   }
 }
 
+GridMaker::~GridMaker() = default;
+
 void GridMaker::make(GridNumber number, Complex<double>* grid) {
   const GridSeries& series = plan_.series[number.series];
   if (series_ != number.series) weigh(series);

@@ -65,6 +65,7 @@ void spread_strip(const Strip& strip);
 class GridMaker {
  public:
   GridMaker(const UvGridPlan& plan, const PlacedSources& sources, ThreadPool& threads, Cancellation& cancellation);
+  ~GridMaker();
   void make(GridNumber number, Complex<double>* grid);
 
  private:

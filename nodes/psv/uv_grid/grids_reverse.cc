@@ -68,6 +68,8 @@ void GridReader::transform_rows(std::size_t strip, const GridKernel& kernel, Lin
   }
 }
 
+GridReader::~GridReader() = default;
+
 void GridReader::read(GridNumber number, const Complex<double>* grid, Complex<double>* gained) {
   const GridSeries& series = plan_.series[number.series];
   const GridKernel& kernel = plan_.kernels[series.kernel];

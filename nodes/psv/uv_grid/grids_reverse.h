@@ -11,6 +11,7 @@ namespace rimetree::psv::uv_grid {
 class GridReader {
  public:
   GridReader(const UvGridPlan& plan, const PlacedSources& sources, ThreadPool& threads, Cancellation& cancellation);
+  ~GridReader();
   /// Adds to what sources gain, [source] in the order of the placed ones.
   void read(GridNumber number, const Complex<double>* grid, Complex<double>* gained);
 
