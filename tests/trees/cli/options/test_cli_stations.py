@@ -82,7 +82,8 @@ def test_drift_scans(command, kat7, sky_file, tmp_path):
     command("simulate", kat7, "--sky", sky_file, "--drift-scan", "0deg", "90deg", code=2)
     both = ("--pointing", "03h33m", "-27d", "--drift-scan", "0deg", "90deg")
     assert "not both" in command(*given, *both, code=2).output
-    cubes = write_cubes(tmp_path, some_pattern(*[np.linspace(-1, 1, 5)] * 3), *[np.linspace(1, 2, 5)] * 3)
+    places, cube_hz = np.linspace(-0.02, 0.02, 5), np.linspace(1e9, 2e9, 5)
+    cubes = write_cubes(tmp_path, some_pattern(cube_hz, places, places), cube_hz, places, places)
     said = command(*given[:-1], cubes, "--drift-scan", "0deg", "90deg", code=1).output
     assert "patterns from files are those of dishes that follow the sky" in said
 
