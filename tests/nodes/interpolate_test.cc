@@ -77,8 +77,10 @@ TestForest beam(bool together, int n_source = 20) {
     both.insert(both.end(), {x.back(), y.back()});
   }
   TestForest forest;
-  forest.constant("table", complex_array({3, 4, 5, 4}, table)).constant("first", 1e9).constant("step", 0.13e9);
+  forest.constant("numbers", complex_array({3, 4, 5, 4}, table)).constant("first", 1e9).constant("step", 0.13e9);
   forest.node("frequency", "Freq").node("above", "Subtract", {"frequency", "first"});
+  // Made anew by each evaluation, and read by nobody else: it has to be in memory all the same.
+  forest.node("one", "Divide", {"frequency", "frequency"}).node("table", "Multiply", {"numbers", "one"});
   forest.node("steps", "Divide", {"above", "step"});
   if (together) {
     std::vector<double> ones(static_cast<std::size_t>(n_source), 1.0);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "runtime/core/cells/cell_loop.h"
+#include "runtime/core/values/vells.h"
 #include "runtime/program/program.h"
 #include "tests/runtime/program/random_formula.h"
 
@@ -16,14 +17,6 @@ namespace {
 using test::Formula;
 using test::same_bits;
 
-std::array<std::size_t, kAxes> strides_of(const CellShape& cells) {
-  std::array<std::size_t, kAxes> stride{};
-  std::size_t step = 1;
-  for (std::size_t axis = kAxes; axis-- > 0; step *= static_cast<std::size_t>(cells.extent[axis]))
-    stride[axis] = cells.extent[axis] == 1 ? 0 : step;
-  return stride;
-}
-
 /// Two elements, which all items share or which are each item's own, those of an item in one piece.
 struct Source {
   CellShape cells;
@@ -32,11 +25,11 @@ struct Source {
   std::vector<void*> places;
   std::size_t numbers_of_item() const { return 2 * cells.size() * (is_complex ? 2 : 1); }
   double at(std::size_t item, std::size_t element, const std::array<int, kAxes>& cell, bool imaginary) const {
-    const std::size_t i = element * cells.size() + offset_of(cell, strides_of(cells));
+    const std::size_t i = element * cells.size() + offset_of(cell, broadcast_strides(cells));
     return numbers[(of_items ? item : 0) * numbers_of_item() + (is_complex ? 2 * i + imaginary : i)];
   }
   Array array() {
-    Array made{numbers.data(), is_complex, cells.size(), strides_of(cells)};
+    Array made{numbers.data(), is_complex, cells.size(), broadcast_strides(cells)};
     if (!in_places) return made;
     for (std::size_t at = 0; at < numbers.size(); at += numbers_of_item()) places.push_back(numbers.data() + at);
     made.numbers = nullptr;
@@ -83,7 +76,7 @@ void check(std::mt19937_64& random, const CellShape& cells, std::size_t n_item) 
                             {.array = 1, .re = names[chosen[1]], .im = names[chosen[2]]}};
   const std::size_t plane = cells.size();
   std::vector<double> real(plane, -0.0), complex(2 * plane, 0.5);
-  const auto stride = strides_of(cells);
+  const auto stride = broadcast_strides(cells);
   const Array out[] = {{real.data(), false, plane, stride}, {complex.data(), true, plane, stride}};
   const Program program(Program::Items::summed, recording, outputs, axes, 0, axes_of(cells));
   Data data{.inputs = inputs, .outputs = out, .n_item = n_item, .cells = cells};
@@ -143,7 +136,7 @@ TEST(ItemSums, OfMatricesAreThoseOfEachElement) {
     std::vector<double> phase(2 * plane), matrix(2 * n_item * static_cast<std::size_t>(n_element));
     for (double& x : phase) x = normal(random);
     for (double& x : matrix) x = random() % 8 == 0 ? kinds[random() % std::size(kinds)] : normal(random);
-    const Array inputs[] = {{phase.data(), true, plane, strides_of(cells)}, {matrix.data(), true, 1, {}}};
+    const Array inputs[] = {{phase.data(), true, plane, broadcast_strides(cells)}, {matrix.data(), true, 1, {}}};
     Recording recording;
     const std::int32_t re = recording.load({0, 0, 0, false}), im = recording.load({0, 0, 0, true});
     std::vector<Output> outputs;
@@ -158,7 +151,7 @@ TEST(ItemSums, OfMatricesAreThoseOfEachElement) {
                          .im = recording.make(sum, product(im, a), product(re, b))});
     }
     std::vector<double> found(2 * plane * static_cast<std::size_t>(n_element), 0.25), wanted = found;
-    const Array out{found.data(), true, plane, strides_of(cells)};
+    const Array out{found.data(), true, plane, broadcast_strides(cells)};
     const Axes axes[] = {axes_of(cells), 0};
     const Program program(Program::Items::summed, recording, outputs, axes, 0, axes_of(cells));
     program.run({.inputs = inputs, .outputs = {&out, 1}, .n_item = n_item, .cells = cells});

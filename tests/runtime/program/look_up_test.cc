@@ -6,6 +6,7 @@
 #include <random>
 
 #include "runtime/core/cells/cell_loop.h"
+#include "runtime/core/values/vells.h"
 #include "runtime/program/derive.h"
 #include "runtime/program/program.h"
 #include "runtime/program/recorded.h"
@@ -15,14 +16,6 @@ namespace rimetree::program {
 namespace {
 
 constexpr std::size_t kEntries = 5, kElements = 3;
-
-std::array<std::size_t, kAxes> strides_of(const CellShape& cells) {
-  std::array<std::size_t, kAxes> stride{};
-  std::size_t step = 1;
-  for (std::size_t axis = kAxes; axis-- > 0; step *= static_cast<std::size_t>(cells.extent[axis]))
-    stride[axis] = cells.extent[axis] == 1 ? 0 : step;
-  return stride;
-}
 
 /// Some of the cells' axes.
 CellShape some_of(const CellShape& cells, std::mt19937_64& random) {
@@ -53,15 +46,15 @@ struct Tables {
     for (double& number : entry) number = static_cast<double>(random() % kEntries);
   }
   std::vector<Array> inputs() {
-    return {{table.data(), is_complex, of_table.size(), strides_of(of_table)},
-            {entry.data(), false, of_entry.size(), strides_of(of_entry)}};
+    return {{table.data(), is_complex, of_table.size(), broadcast_strides(of_table)},
+            {entry.data(), false, of_entry.size(), broadcast_strides(of_entry)}};
   }
   std::vector<Axes> axes() const { return {axes_of(of_table), axes_of(of_entry)}; }
   Load load_of_entry() const { return {.input = 1, .item_stride = of_items ? 1 : 0}; }
   double looked_up(std::size_t item, std::size_t element, const std::array<int, kAxes>& cell, bool imaginary) const {
-    const std::size_t own = offset_of(cell, strides_of(of_entry)) + (of_items ? item * of_entry.size() : 0);
+    const std::size_t own = offset_of(cell, broadcast_strides(of_entry)) + (of_items ? item * of_entry.size() : 0);
     const std::size_t at = (static_cast<std::size_t>(entry[own]) * kElements + element) * of_table.size() +
-                           offset_of(cell, strides_of(of_table));
+                           offset_of(cell, broadcast_strides(of_table));
     return is_complex ? table[2 * at + (imaginary ? 1 : 0)] : imaginary ? 0 : table[at];
   }
 };
@@ -89,7 +82,7 @@ TEST(LookUp, GivesTheEntriesThatANumberSays) {
     const Output output{.item_stride = tables.n_item > 1 ? 1 : 0, .re = first, .im = second};
     const std::size_t plane = tables.cells.size();
     std::vector<double> result(2 * plane * tables.n_item, -1);
-    const Array out{result.data(), true, plane, strides_of(tables.cells)};
+    const Array out{result.data(), true, plane, broadcast_strides(tables.cells)};
     const std::vector<Array> inputs = tables.inputs();
     const Program program(recording, {&output, 1}, tables.axes(), 0, axes_of(tables.cells));
     Data data{.inputs = inputs, .outputs = {&out, 1}, .n_item = tables.n_item, .cells = tables.cells};
@@ -119,7 +112,7 @@ TEST(LookUp, IsAPartOfSumsOverItems) {
         recording.make(Op::multiply, recording.make(Op::add, entry, recording.constant(1)), im);
     const Output output{.re = recording.make(Op::add, re, product)};
     std::vector<double> sums(tables.cells.size(), 0.0);
-    const Array out{sums.data(), false, tables.cells.size(), strides_of(tables.cells)};
+    const Array out{sums.data(), false, tables.cells.size(), broadcast_strides(tables.cells)};
     const std::vector<Array> inputs = tables.inputs();
     const Program program(Program::Items::summed, recording, {&output, 1}, tables.axes(), 0, axes_of(tables.cells));
     program.run({.inputs = inputs, .outputs = {&out, 1}, .n_item = tables.n_item, .cells = tables.cells});
@@ -128,7 +121,7 @@ TEST(LookUp, IsAPartOfSumsOverItems) {
       double wanted = 0;
       for (std::size_t item = 0; item < tables.n_item; ++item) {
         const std::size_t own =
-            offset_of(cell, strides_of(tables.of_entry)) + (tables.of_items ? item * tables.of_entry.size() : 0);
+            offset_of(cell, broadcast_strides(tables.of_entry)) + (tables.of_items ? item * tables.of_entry.size() : 0);
         wanted += tables.looked_up(item, 1, cell, false) +
                   (tables.entry[own] + 1) * tables.looked_up(item, 1, cell, tables.is_complex);
       }
