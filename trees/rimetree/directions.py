@@ -16,7 +16,7 @@ from ._core import Error
 
 
 def require_direction(name: str, radec_rad: ArrayLike) -> NDArray[np.float64]:
-    """[2]; raises `Error`, under this name, for what is none, as degrees where radians are expected."""
+    """[2], right ascension and declination (rad); raises `Error`, under this name, for what is none, as degrees."""
     found = np.asarray(radec_rad, dtype=float)
     if found.shape != (2,) or not np.isfinite(found).all() or abs(found[1]) > math.pi / 2 + 1e-9:
         raise Error(f"{name} must be right ascension and a declination within +-pi/2, in radians, not {found.tolist()}")
