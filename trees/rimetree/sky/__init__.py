@@ -1,5 +1,5 @@
 """Sky models: sources as data, the files of BBS/DP3, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, mwa-reduce (AO)
-and SAGECal, catalogues of PyBDSF and of the MWA, and model images.
+and SAGECal, catalogues of PyBDSF and of the MWA, model images, and maps in HEALPix pixels.
 
     model = rimetree.sky.read("field.skymodel")
     model.total_flux_jy, model.radec_rad, model.stokes_jy

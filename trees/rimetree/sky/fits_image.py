@@ -1,11 +1,10 @@
 """Model images (FITS, in Jy/pixel), as deconvolution leaves them: each pixel that is not 0 is a point at its middle.
 
-What an image is in Jy/beam is convolved and no model. Pixels that are no number are outside of the image. Cleaning with
-several scales leaves rounding of Fourier transforms in all pixels: the faintest are left out, if each is less than
-single precision tells of the brightest and all together are next to nothing, and `skipped` says so. Planes of a STOKES
-axis are I, Q, U and V. Positions are in ICRS, or J2000. Of one frequency the fluxes have no spectrum. Planes of
-several frequencies, in a cube or in a file each, are of Stokes I, and the spectrum of each pixel is the polynomial of
-lowest order that goes through them, the same order for all pixels.
+What an image is in Jy/beam is convolved and no model. Pixels that are no number are outside of the image; those that
+are rounding of others are left out (`map_pixels`), and `skipped` says so. Planes of a STOKES axis are I, Q, U and V.
+Positions are in ICRS, or J2000. Of one frequency the fluxes have no spectrum. Planes of several frequencies, in a cube
+or in a file each, are of Stokes I, and the spectrum of each pixel is the polynomial of lowest order that goes through
+them, the same order for all pixels.
 
 Source: Pence et al. 2010, A&A 524, A42 (FITS); Calabretta & Greisen 2002, A&A 395, 1077 (places on the sky).
 """
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
@@ -26,13 +24,13 @@ from numpy.typing import NDArray
 from .._core import Error
 from ..fits_axes import HERTZ, only_image, regular_axis
 from .errors import SkyModelError, UnsupportedError
-from .model import Skipped, SkyModel
+from .healpix import is_healpix
+from .map_pixels import pixels_with_flux, unit_named
+from .model import SkyModel
 from .source import Source
 
 _STOKES = {1: 0, 2: 1, 3: 2, 4: 3}  # numbers of the STOKES axis, and their places in a Source
 _MOST_COEFFICIENTS, _CLOSE, _ROUNDING = 4, 1e-3, 1e-6
-_FAINT, _FAINT_TOGETHER = 2.0**-24, 1e-5  # of the brightest pixel; of the sum of magnitudes
-_CAPITALS = {"jy": "Jy", "pixel": "pixel", "pix": "pix"}  # names of units that CASA and others write in capitals
 
 
 def is_fits(file: str) -> bool:
@@ -52,14 +50,17 @@ def is_fits(file: str) -> bool:
         raise SkyModelError(f"cannot read the sky model: {reason}", file=file) from problem
 
 
-def holds_table(file: str) -> bool:
-    """Whether a FITS file holds a table and no image: a catalogue."""
+def format_of_fits(file: str) -> str:
+    """What a FITS file holds: "healpix" for a map, "catalogue" for another table and no image, else "fits"."""
     from astropy.io import fits
 
     try:
         with fits.open(file, memmap=False, lazy_load_hdus=False) as units:
+            tables = [unit for unit in units if isinstance(unit, fits.BinTableHDU | fits.TableHDU)]
+            if any(is_healpix(table.header) for table in tables):
+                return "healpix"
             images = any(unit.is_image and unit.header.get("NAXIS", 0) >= 2 for unit in units)
-            return not images and any(isinstance(unit, fits.BinTableHDU | fits.TableHDU) for unit in units)
+            return "catalogue" if tables and not images else "fits"
     except (OSError, TypeError, ValueError) as problem:
         raise SkyModelError(f"no FITS file that can be read: {problem}", file=file) from problem
 
@@ -172,11 +173,8 @@ def _sentence(problem: ValueError) -> str:
 
 def _jy_per_pixel(unit: str, file: str) -> float:
     """What a unit, in any of the ways that FITS has to write it, is in Jy/pixel."""
-    from astropy import units
-
-    named = re.sub("[A-Za-z]+", lambda word: _CAPITALS.get(word[0].lower(), word[0]), unit)
     try:
-        return units.Unit(named).to(units.Unit("Jy/pixel"))
+        return unit_named(unit).to(unit_named("Jy/pixel"))
     except (ValueError, TypeError) as problem:  # of no unit that is known, and of one of another kind
         raise SkyModelError(
             f"the image is in {unit or 'no unit'}, expected Jy/pixel: a model, as deconvolution makes it, not an image "
@@ -203,42 +201,17 @@ def _stokes_of(header, axis: int | None, count: int, file: str) -> list[int]:
 def _pixels(planes: NDArray[np.float64], image: _Planes) -> tuple:
     """x and y of the pixels that hold anything in planes [any,y,x], right ascension and declination [2,pixel], and what
     was left out."""
-    if (endless := np.isinf(planes).any(axis=0)).any():
-        y, x = (int(one[0]) for one in np.nonzero(endless))
-        raise SkyModelError(f"{endless.sum()} pixels are infinite, x{x + 1}y{y + 1} the first of them", file=image.file)
-    blank = np.isnan(planes)
-    if (half := blank.any(axis=0) & ~blank.all(axis=0)).any():
-        y, x = (int(one[0]) for one in np.nonzero(half))
-        raise SkyModelError(
-            f"{half.sum()} pixels are blank in some planes and not in others, x{x + 1}y{y + 1} the first of them",
-            file=image.file,
-        )
-    largest = np.where(blank[0], 0.0, np.abs(planes).max(axis=0))
-    faint = _rounding(largest)
-    y, x = np.nonzero((largest > 0) & ~faint)
+    columns = planes.shape[2]
+    held, left_out = pixels_with_flux(
+        planes.reshape(len(planes), -1), lambda k: f"x{k % columns + 1}y{k // columns + 1}", image.file
+    )
+    y, x = np.divmod(held, columns)
     if not len(x):
         return x, y, np.zeros((2, 0)), ()
     radec = np.radians(image.places(np.column_stack([x, y])))
     if not np.isfinite(radec).all():
         raise SkyModelError("pixels that are not 0 have no place on the sky", file=image.file)
-    return x, y, np.stack([radec[0] % (2 * np.pi), radec[1]]), _left_out(largest, faint, image.file)
-
-
-def _rounding(largest: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which pixels are no more than rounding of the others, of the largest magnitude that each has."""
-    found = np.zeros(largest.shape, bool)
-    faint = np.flatnonzero((largest > 0) & (largest < _FAINT * largest.max(initial=0.0)))
-    faint = faint[np.argsort(largest.flat[faint])]
-    found.flat[faint[np.cumsum(largest.flat[faint]) <= _FAINT_TOGETHER * largest.sum()]] = True
-    return found
-
-
-def _left_out(largest: NDArray[np.float64], faint: NDArray[np.bool_], file: str) -> tuple[Skipped, ...]:
-    if not faint.any():
-        return ()
-    most, together = largest[faint].max() / largest.max(), largest[faint].sum() / largest.sum()
-    reason = f"each is at most {most:.2g} of the brightest, as rounding is, and together they are {together:.2g} of all"
-    return (Skipped(f"{faint.sum()} pixels", SkyModelError(reason, file=file)),)
+    return x, y, np.stack([radec[0] % (2 * np.pi), radec[1]]), left_out
 
 
 def _points(planes: NDArray[np.float64], image: _Planes) -> SkyModel:

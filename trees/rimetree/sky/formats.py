@@ -18,7 +18,8 @@ from .bbs_writing import write_bbs
 from .catalogue import is_catalogue, read_catalogue
 from .columns import find_header, parse_header
 from .errors import SkyModelError, UnsupportedError
-from .fits_image import holds_table, is_fits, read_fits
+from .fits_image import format_of_fits, is_fits, read_fits
+from .healpix import read_healpix
 from .model import SkyModel
 from .oskar import oskar_key, read_oskar
 from .reading import Reading, numbered_lines, read_text
@@ -58,7 +59,9 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "sagecal": read_sagecal,
     "catalogue": read_catalogue,
     "fits": _read_fits,
+    "healpix": read_healpix,
 }
+_BINARY = ("fits", "healpix")  # a catalogue may be of either kind
 WRITERS: dict[str, Callable[[SkyModel], str]] = {
     "bbs": write_bbs,
     "wsclean": write_wsclean,
@@ -150,8 +153,8 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
     if glob.has_magic(file) and not os.path.lexists(file):
         return _read_images(file)
     if format is None and is_fits(file):
-        format = "catalogue" if holds_table(file) else "fits"
-    is_text = format != "fits" and not (format == "catalogue" and is_fits(file))
+        format = format_of_fits(file)
+    is_text = format not in _BINARY and not (format == "catalogue" and is_fits(file))
     text = read_text(file) if is_text else ""
     with _without_collection():
         return READERS[format or detect(text, file)](Reading(file, skip_unsupported), text)

@@ -20,7 +20,7 @@ _WRITABLE = click.Choice(["bbs", "wsclean", "hyperdrive"])
 @click.group("sky")
 def command() -> None:
     """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, AO, SAGECal,
-    catalogues (PyBDSF, LoBES, GLEAM-X), model images."""
+    catalogues (PyBDSF, LoBES, GLEAM-X), model images, maps of the sky (HEALPix)."""
 
 
 @command.command("show")
