@@ -8,6 +8,7 @@
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/correction_functions.h"
+#include "runtime/python/factor_fit_object.h"
 #include "runtime/python/forest_object.h"
 #include "runtime/python/gradient_functions.h"
 #include "runtime/python/interpreter.h"
@@ -104,6 +105,7 @@ PyMethodDef functions[] = {
     {"columns_read", columns_read, METH_O, "columns_read(forest): columns of visibilities that its Spigots look at"},
     {"tile_values", tile_values, METH_VARARGS, "tile_values(forest, reader, index, nodes): (values, there)"},
     {"solve_tiles", solve_tiles, METH_VARARGS, "solve_tiles(forest, reader, options): all its tiles in one solve"},
+    {"open_factor_fit", open_factor_fit, METH_VARARGS, "open_factor_fit(sums, unknowns) -> FactorFit"},
     {"open_objective", open_objective, METH_VARARGS, "open_objective(forest, path, node, options) -> MsObjective"},
     {"end_of_interpreter", end_of_interpreter, METH_NOARGS,
      "end_of_interpreter(): the interpreter is about to end; evaluations of other threads stop"},
@@ -152,6 +154,7 @@ Ref make_module() {
   add(module.get(), "Forest", make_forest_type());
   add(module.get(), "OpenSet", make_open_set_type());
   add(module.get(), "TileReader", make_tile_reader_type());
+  add(module.get(), "FactorFit", make_factor_fit_type());
   add(module.get(), "MsObjective", make_ms_objective_type());
   Registry::instance().add(library_node_classes(), "rimetree._core");
   return module;

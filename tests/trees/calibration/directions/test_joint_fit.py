@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from factors import chi_square_of, factors_seen
 
+import rimetree as rt
 from rimetree.calibration.directions.joint_fit import DirectionSums, JointFit, Unknowns
 
 N, N_TIME, N_CHANNEL, DIRECTIONS = 4, 2, 3, 3
@@ -57,15 +59,16 @@ def test_slope_and_curvature(whole, shared, held):
     sums, unknowns = problem(rng, whole=whole, shared=shared)
     fit = JointFit(sums, unknowns)
     place = rng.normal(0, 0.3, (2, fit.count))
-    slope, curvature = fit.normal(fit.seen(place), held)
+    np.testing.assert_allclose(fit.chi_square(place), chi_square_of(sums, factors_seen(sums, unknowns, place)))
+    slope, curvature = fit.normal(place, held)
     step = 1e-5 * np.eye(fit.count)
     for k, one in enumerate(place):
-        up, down = fit.seen(one + step), fit.seen(one - step)
+        up, down = (factors_seen(sums, unknowns, one + sign * step) for sign in (1, -1))
         jacobian = (up - down) / 2e-5  # [time, freq, feed, direction, baseline, unknown]
         jacobian[..., list(held)] = 0.0
         wanted = np.einsum("tfekbi,btfekl,tfelbj->ij", jacobian.conj(), sums.power, jacobian, optimize=True).real
         np.testing.assert_allclose(curvature[k], wanted, rtol=1e-7, atol=1e-7 * np.abs(wanted).max())
-        downwards = (fit.chi_square(down) - fit.chi_square(up)) / 4e-5
+        downwards = (chi_square_of(sums, down) - chi_square_of(sums, up)) / 4e-5
         downwards[list(held)] = 0.0
         np.testing.assert_allclose(slope[k], downwards, rtol=1e-6, atol=1e-6 * np.abs(downwards).max())
 
@@ -85,19 +88,40 @@ def test_units_of_unknowns_do_not_matter():
     np.testing.assert_allclose(least, chi_square, rtol=1e-4)  # after more steps rounding leads them apart
 
 
-def test_few_steps_are_too_long(monkeypatch):
+def test_few_steps_are_too_long():
     """Damping that fell tenfold after each good step had the next one rejected: every second was in vain."""
     rng = np.random.default_rng(2)
     sums, unknowns = problem(rng, whole=True, shared=False)
-    fit, taken = JointFit(sums, unknowns), []
-    step, normal = fit._step, fit.normal
-    monkeypatch.setattr(fit, "_step", lambda *what: taken.append(len(what[0])) or step(*what))
-    good = []
-    monkeypatch.setattr(fit, "normal", lambda seen, *what: good.append(seen.shape[-1]) or normal(seen, *what))
+    fit = JointFit(sums, unknowns)
     place = rng.normal(0, 1.0, (16, fit.count))
-    found, chi_square = fit.climbed(place, 80)
-    assert (chi_square < 0.6 * fit.chi_square(fit.seen(place))).all()
-    assert sum(good) > 0.75 * sum(taken), (sum(good), sum(taken))
-    slope, curvature = fit.normal(fit.seen(found))
+    found, chi_square, tried, good = fit._fit.climb(place, 80, [])
+    assert (np.asarray(chi_square) < 0.6 * fit.chi_square(place)).all()
+    assert good > 0.75 * tried
+    slope, curvature = fit.normal(np.array(found))
     told = np.einsum("si,sij,sj->s", slope, np.linalg.pinv(curvature, rcond=1e-9, hermitian=True), slope)
     assert np.median(told / chi_square) < 1e-4
+
+
+def test_what_is_held_stays():
+    rng = np.random.default_rng(4)
+    sums, unknowns = problem(rng, whole=True, shared=True)
+    fit, held = JointFit(sums, unknowns), [1, 3]
+    place = rng.normal(0, 0.3, (3, fit.count))
+    before = place.copy()
+    found, chi_square = fit.climbed(place, 10, held)
+    np.testing.assert_array_equal(place, before)  # which the caller keeps
+    np.testing.assert_array_equal(found[:, held], before[:, held])
+    np.testing.assert_allclose(chi_square, fit.chi_square(found), rtol=1e-12)
+    assert (chi_square < fit.chi_square(before)).all() and not np.isclose(found, before).all(axis=0)[4:].any()
+
+
+def test_sizes_that_do_not_fit_are_told():
+    sums, unknowns = problem(np.random.default_rng(1), whole=False, shared=False)
+    with pytest.raises(rt.Error, match="products are not"):
+        JointFit(replace(sums, baselines=sums.baselines[1:]), unknowns)
+    with pytest.raises(rt.Error, match="a baseline has an unknown antenna"):
+        JointFit(replace(sums, baselines=sums.baselines + 1), unknowns)
+    with pytest.raises(rt.Error, match="unknowns do not fit to the sums"):
+        JointFit(sums, [replace(unknowns[0], rate=np.ones(2))])
+    with pytest.raises(rt.Error, match=r"places are not \[start, unknown\]"):
+        JointFit(sums, unknowns).chi_square(np.zeros((2, 3)))

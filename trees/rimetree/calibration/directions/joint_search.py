@@ -136,7 +136,7 @@ class _Search:
         places, _ = self._loose.climbed(places, _STEPS, self._held_loose)
         if not len(unknowns.whole):
             return self.ended(unknowns.tightened(places))
-        normal = self._loose.normal(self._loose.seen(places))
+        normal = self._loose.normal(places)
         held = self._held_loose
         found = [with_whole_turns(unknowns, *one, held, _TURNED) for one in zip(places, *normal, strict=True)]
         return self.ended(np.concatenate([*found, unknowns.tightened(places)]))
