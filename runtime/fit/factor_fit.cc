@@ -7,9 +7,8 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
-
-#include "runtime/core/error.h"
 
 namespace rimetree::fit {
 namespace {
@@ -25,7 +24,7 @@ constexpr double kMost = 20;                        // such a logarithm
 constexpr double kEnded = 1e-7;                     // of chi-square, gained by the last step
 
 void require(bool holds, const char* what) {
-  if (!holds) throw Error(std::string("fit of factors: ") + what);
+  if (!holds) throw std::invalid_argument(std::string("fit of factors: ") + what);
 }
 
 /// What the damping is multiplied with after a step that gained so much: little where slope and curvature had told that

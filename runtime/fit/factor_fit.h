@@ -37,8 +37,8 @@ struct FactorUnknowns {
 
 class FactorFit {
  public:
-  /// `most_rate` [unknown]: by how much a unit of it turns or scales at most. Throws Error where sizes do not fit
-  /// together.
+  /// `most_rate` [unknown]: by how much a unit of it turns or scales at most. Throws
+  /// std::invalid_argument where sizes do not fit together.
   FactorFit(const FactorSums& sums, std::vector<FactorUnknowns> unknowns, std::vector<double> most_rate);
 
   std::size_t n_unknown() const { return n_unknown_; }

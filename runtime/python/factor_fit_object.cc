@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <new>
+#include <stdexcept>
 
 #include "runtime/fit/factor_fit.h"
 #include "runtime/python/array.h"
@@ -70,7 +71,11 @@ std::unique_ptr<fit::FactorFit> made(PyObject* dict, PyObject* list) {
   sums.n_direction = count_of(dict, "n_direction");
   std::vector<fit::FactorUnknowns> unknowns;
   for_each(list, [&](PyObject* one) { unknowns.push_back(unknowns_of(one)); });
-  return std::make_unique<fit::FactorFit>(sums, std::move(unknowns), doubles_of(item(dict, "most_rate")));
+  try {
+    return std::make_unique<fit::FactorFit>(sums, std::move(unknowns), doubles_of(item(dict, "most_rate")));
+  } catch (const std::invalid_argument& problem) {
+    throw Error(problem.what());
+  }
 }
 
 /// [start][unknown]
