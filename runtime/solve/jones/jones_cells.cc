@@ -148,7 +148,6 @@ void JonesSweep::add_residuals(const Item& item, const std::vector<Complex<doubl
                                ScalarSums& sums) const {
   const std::size_t n = chunk.n, n_basis = chunk.n_basis;
   const int dimensions = sums_.is_complex[item.equation] ? 2 : 1;
-  double* w = chunk.weight.data();
   std::array<double, JonesChunk::kMost> re, im;
   std::copy_n(chunk.d_re.data(), n, re.data());
   std::copy_n(chunk.d_im.data(), n, im.data());
@@ -157,16 +156,9 @@ void JonesSweep::add_residuals(const Item& item, const std::vector<Complex<doubl
       const Complex<double> model = c[k] * Complex<double>{chunk.re(k)[i], chunk.im(k)[i]};
       re[i] -= model.re, im[i] -= model.im;
     }
-  double objective[kStrands] = {}, chi_square[kStrands] = {};
-  for_each_cell(n, [&](std::size_t i, std::size_t strand) {
-    if (w[i] == 0) return;
-    const CellMisfit misfit = misfit_of(errors_, w[i], {re[i], im[i]}, dimensions);
-    objective[strand] += misfit.objective;
-    chi_square[strand] += misfit.chi_square;
-    w[i] *= misfit.factor;
-  });
-  sums.objective += sum_of_strands(objective);
-  sums.chi_square += sum_of_strands(chi_square);
+  const MisfitSums misfit = sum_of_misfits(errors_, dimensions, n, re.data(), im.data(), chunk.weight.data());
+  sums.objective += misfit.objective;
+  sums.chi_square += misfit.chi_square;
 }
 
 void JonesSweep::add_chunk(const JonesPlanes& planes, const Item& item, std::size_t element, What what,

@@ -1,5 +1,6 @@
 #include "runtime/solve/sums/strand_sums.h"
 
+#include <array>
 #include <limits>
 
 #include "runtime/math/simd_targets.h"
@@ -8,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "runtime/solve/sums/strand_sums.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "runtime/program/elementary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::solve {
@@ -75,6 +77,42 @@ double powers(std::size_t n, const double* w, const double* re, const double* im
   });
 }
 
+/// As `misfit_of`, of Student's t.
+MisfitSums misfits(const ErrorModel& errors, int dimensions, std::size_t n, const double* re, const double* im,
+                   double* w) {
+  Strands objective, chi_square;
+  std::size_t whole = 0;
+#if HWY_NATIVE_FMA  // which the logarithm needs
+  const Lanes d;
+  const Vector offset = hn::Set(d, errors.degrees_of_freedom * errors.variance),
+               scale = hn::Set(d, errors.degrees_of_freedom + dimensions);
+  whole = for_each_vector(n, [&](std::size_t i, std::size_t v) HWY_ATTR {
+    const Vector weight = hn::LoadU(d, w + i), a = hn::LoadU(d, re + i), b = hn::LoadU(d, im + i);
+    const Vector square = hn::Mul(weight, hn::Add(hn::Mul(a, a), hn::Mul(b, b)));
+    const Vector logarithm = program::HWY_NAMESPACE::logarithm_beside_one(hn::Div(square, offset));
+    const Vector factor = hn::Div(scale, hn::Add(offset, square));
+    objective.sum[v] = hn::Add(objective.sum[v], hn::Mul(scale, logarithm));
+    chi_square.sum[v] = hn::Add(chi_square.sum[v], hn::Mul(square, factor));
+    hn::StoreU(hn::Mul(weight, factor), d, w + i);
+  });
+#endif
+  std::array<double, kStrands> of_rest{};
+  const auto of_objective = [&](double* strand) {
+    for (std::size_t i = whole; i < n; ++i) {
+      const CellMisfit misfit = misfit_of(errors, w[i], {re[i], im[i]}, dimensions);
+      strand[i % kStrands] += misfit.objective;
+      of_rest[i % kStrands] += misfit.chi_square;
+      w[i] *= misfit.factor;
+    }
+  };
+  MisfitSums sums;
+  sums.objective = objective.total(of_objective);
+  sums.chi_square = chi_square.total([&](double* strand) {
+    for (std::size_t k = 0; k < kStrands; ++k) strand[k] += of_rest[k];
+  });
+  return sums;
+}
+
 bool count(std::size_t n, const double* w, const double* const* arrays, std::size_t n_array) {
   const Lanes d;
   Strands zero;  // x - x is NaN where x is not finite
@@ -106,6 +144,7 @@ namespace rimetree::solve {
 
 HWY_EXPORT(products);
 HWY_EXPORT(powers);
+HWY_EXPORT(misfits);
 HWY_EXPORT(count);
 
 Complex<double> sum_of_products(std::size_t n, const double* w, const double* a_re, const double* a_im,
@@ -114,6 +153,12 @@ Complex<double> sum_of_products(std::size_t n, const double* w, const double* a_
 }
 double sum_of_powers(std::size_t n, const double* w, const double* re, const double* im) {
   return HWY_DYNAMIC_DISPATCH(powers)(n, w, re, im);
+}
+MisfitSums sum_of_misfits(const ErrorModel& errors, int dimensions, std::size_t n, const double* re, const double* im,
+                          double* w) {
+  if (errors.degrees_of_freedom > 0) return HWY_DYNAMIC_DISPATCH(misfits)(errors, dimensions, n, re, im, w);
+  const double power = sum_of_powers(n, w, re, im);
+  return {power, power};
 }
 bool all_count(std::size_t n, const double* w, const double* const* arrays, std::size_t n_array) {
   return HWY_DYNAMIC_DISPATCH(count)(n, w, arrays, n_array);

@@ -42,6 +42,23 @@ TEST_P(StrandSums, HaveTheBitsOfTheirDefinition) {
             by_strands([&](std::size_t i) { return weighted_power(w[i], a(i)); }));
 }
 
+TEST_P(StrandSums, OfMisfitsAreThoseOfTheirDefinition) {
+  auto w = numbers(0);
+  const auto re = numbers(-3), im = numbers(-1);
+  if (n_ > 2) w[2] = 0;  // a cell without data
+  for (const ErrorModel errors : {ErrorModel{}, ErrorModel{3, 0.7}, ErrorModel{1e6, 1e-9}})
+    for (const int dimensions : {1, 2}) {
+      const auto misfit = [&](std::size_t i) { return misfit_of(errors, w[i], {re[i], im[i]}, dimensions); };
+      auto weight = w;
+      const MisfitSums sums = sum_of_misfits(errors, dimensions, n_, re.data(), im.data(), weight.data());
+      const double objective = by_strands([&](std::size_t i) { return misfit(i).objective; }),
+                   chi_square = by_strands([&](std::size_t i) { return misfit(i).chi_square; });
+      EXPECT_NEAR(sums.objective, objective, 1e-15 * objective);
+      EXPECT_NEAR(sums.chi_square, chi_square, 1e-15 * chi_square);
+      for (std::size_t i = 0; i < n_; ++i) EXPECT_DOUBLE_EQ(weight[i], w[i] * misfit(i).factor);
+    }
+}
+
 TEST_P(StrandSums, SayWhetherAllCellsCount) {
   auto w = numbers(0.1), x = numbers(-1), y = numbers(-1);
   const double* const arrays[] = {x.data(), y.data()};
