@@ -170,6 +170,15 @@ TEST_F(FactorFits, LeaveWhatIsHeldWhereItIs) {
   for (std::size_t i = 0; i < kUnknowns; ++i) EXPECT_EQ(place[i] == before[i], held[i]) << i;
 }
 
+// Far below the data the curvature is next to nothing, and a step by it would go beyond all numbers.
+TEST_F(FactorFits, TakeNoLongStepsOfAmplitudes) {
+  std::vector<double> place = planted_;
+  for (std::size_t i = 8; i < 13; ++i) place[i] = -6;
+  const std::vector<double> before = place;
+  EXPECT_EQ(fit().climb(place, 1, none_held_).good, 1);
+  for (std::size_t i = 8; i < 13; ++i) EXPECT_DOUBLE_EQ(std::abs(place[i] - before[i]), 1) << i;
+}
+
 TEST_F(FactorFits, StayFiniteOnDataOfNothing) {
   std::fill(product_.begin(), product_.end(), 0.0);
   std::fill(power_.begin(), power_.end(), 0.0);
