@@ -39,8 +39,7 @@ double less_damping(double gained, double told) {
 struct FactorFit::Scratch {
   explicit Scratch(const FactorFit& fit)
       : plane(2 * fit.stride_),
-        bin_size(fit.n_feed_ * fit.n_direction_ * plane),
-        seen(fit.n_bin_ * bin_size),
+        seen(fit.n_bin_ * fit.n_feed_ * fit.n_direction_ * plane),
         model(seen.size()),
         turned(fit.n_direction_ * fit.n_antenna_),
         scaled(turned.size()),
@@ -57,7 +56,7 @@ struct FactorFit::Scratch {
     return planes.data() + (bin * fit.n_feed_ + feed) * fit.n_direction_ * plane;
   }
 
-  std::size_t plane, bin_size;
+  std::size_t plane;
   std::vector<double> seen, model;                        // [bin][feed][direction] planes
   std::vector<double> turned, scaled, factor;             // [direction][antenna]
   std::vector<double> slope, curvature, rate, pair_rate;  // as of NormalSums
@@ -351,7 +350,8 @@ FactorFit::Climbed FactorFit::climb(std::span<double> place, int steps, const st
   set_normal(held, scratch, normal);
   double damping = kFirstDamping, growth = kGrowth;
   std::vector<double> other(n_unknown_);
-  for (; climbed.steps < steps && damping < kMostDamping; ++climbed.steps) {
+  while (climbed.steps < steps && damping < kMostDamping) {
+    ++climbed.steps;
     Eigen::VectorXd step = step_of(normal, most_rate_, damping);
     limit({step.data(), n_unknown_}, kLongest);
     for (std::size_t i = 0; i < n_unknown_; ++i) other[i] = place[i] + step[static_cast<Eigen::Index>(i)];

@@ -37,12 +37,13 @@ struct FactorUnknowns {
 
 class FactorFit {
  public:
-  /// `most_rate` [unknown]: by how much a unit of it turns or scales at most. Throws
-  /// std::invalid_argument where sizes do not fit together.
+  /// `most_rate` [unknown]: by how much a unit of it turns (rad) or scales (nepers) at most. Throws
+  /// std::invalid_argument where sizes do not fit together. `sums` are copied.
   FactorFit(const FactorSums& sums, std::vector<FactorUnknowns> unknowns, std::vector<double> most_rate);
 
   std::size_t n_unknown() const { return n_unknown_; }
 
+  /// At a place [unknown].
   double chi_square(std::span<const double> place) const;
 
   struct Normal {
@@ -55,7 +56,7 @@ class FactorFit {
     double chi_square = 0;
     int steps = 0, good = 0;  ///< that were tried, and that led down
   };
-  /// Moves a place to the minimum next to it, or so many steps towards it.
+  /// Moves a place to the minimum next to it, or so many steps towards it (Nielsen 1999, IMM-REP-1999-05).
   Climbed climb(std::span<double> place, int steps, const std::vector<bool>& held) const;
 
  private:

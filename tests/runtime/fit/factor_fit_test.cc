@@ -156,6 +156,7 @@ TEST_F(FactorFits, ClimbToWhatWasPlanted) {
   const FactorFit::Climbed climbed = fit().climb(place, 50, none_held_);
   EXPECT_LT(climbed.chi_square, 1e-9 * data_);
   EXPECT_LE(climbed.good, climbed.steps);
+  EXPECT_EQ(fit().climb(place, 1, none_held_).steps, 1);
   EXPECT_NEAR(chi_square(place), climbed.chi_square, 1e-11 * data_);
 }
 

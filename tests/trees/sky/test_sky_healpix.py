@@ -12,7 +12,7 @@ import rimetree as rt
 SIDE = 4
 COUNT = 12 * SIDE**2
 BOLTZMANN_J_K, LIGHT_M_S = 1.380649e-23, 299792458.0
-FRAMES = {"C": "icrs", "G": "galactic", "E": "barycentricmeanecliptic"}
+FRAMES = {"C": "icrs", "Q": "icrs", "G": "galactic", "E": "barycentricmeanecliptic"}
 
 
 def healpix_file(path, columns, unit="Jy/pixel", **header):
@@ -132,6 +132,7 @@ def test_columns_of_errors_are_left_out_if_asked_for(tmp_path):
         ({}, {"unit": "K_CMB"}, r"the map is in K_CMB, expected K \(brightness temperature, not K_CMB\)"),
         ({}, {"unit": ""}, "the map is in no unit"),
         ({}, {"unit": "Jy/beam"}, "the map is in Jy/beam"),
+        ({}, {"BAD_DATA": "none"}, "BAD_DATA is no number: 'none'"),
         ({}, {"POLCCONV": "MINE"}, "POLCCONV is 'MINE'"),
         ({"SIGNAL": np.full(COUNT, np.inf)}, {}, "192 pixels are infinite, pixel 0 the first of them"),
         ({"Q_STOKES": random_map()}, {}, "of Stokes Q and U there is one only"),

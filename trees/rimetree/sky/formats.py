@@ -61,7 +61,7 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "fits": _read_fits,
     "healpix": read_healpix,
 }
-_BINARY = ("fits", "healpix")  # a catalogue may be of either kind
+_BINARY = ("fits", "healpix")  # formats that are never text; a catalogue may be text or FITS
 WRITERS: dict[str, Callable[[SkyModel], str]] = {
     "bbs": write_bbs,
     "wsclean": write_wsclean,

@@ -6,8 +6,9 @@ these temperatures at all frequencies: its fluxes rise with nu^2. One in Jy/pixe
 are NaN, or what HEALPix marks as bad, are outside of the map; those that are rounding of others are left out
 (`map_pixels`).
 
-Source: Gorski et al. 2005, ApJ 622, 759 (pixels); the HEALPix Primer, section 8 (U of POLCCONV = COSMO, the default,
-has the other sign than the IAU's); Condon & Ransom 2016, Essential Radio Astronomy, eq. 2.33 (I = 2 k T nu^2 / c^2).
+Source: Gorski et al. 2005, ApJ 622, 759 (pixels); the HEALPix facility documentation, "The HEALPix Primer", on
+polarisation (U of POLCCONV = COSMO, the default, has the other sign than the IAU's); Rayleigh and Jeans' law,
+I = 2 k T nu^2 / c^2.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import SPEED_OF_LIGHT_M_S
+from .._core import SPEED_OF_LIGHT_M_S, Error
 from ..directions import unit_vectors
+from ..fits_axes import header_number
 from .errors import SkyModelError, UnsupportedError
 from .map_pixels import pixels_with_flux, unit_named
 from .model import SkyModel
@@ -31,8 +33,7 @@ _BOLTZMANN_J_K = 1.380649e-23
 _REFERENCE_HZ = 1e9  # of maps in K: which frequency it is does not matter
 _BAD = -1.6375e30  # what HEALPix writes for a pixel without data
 _FRAMES = {
-    "C": "icrs",
-    **dict.fromkeys(("CELESTIAL", "EQUATORIAL", "ICRS", "FK5"), "icrs"),
+    **dict.fromkeys(("C", "Q", "CELESTIAL", "EQUATORIAL", "ICRS", "FK5"), "icrs"),
     **dict.fromkeys(("G", "GALACTIC"), "galactic"),
     **dict.fromkeys(("E", "ECLIPTIC"), "barycentricmeanecliptic"),
 }
@@ -79,23 +80,23 @@ def read_healpix(reading: Reading, text: str = "") -> SkyModel:
 def _map_of(reading: Reading) -> _Map:
     header, columns, units = _table_of(reading)
     if not columns:
-        raise SkyModelError("the map has no columns", **_in(reading))
+        raise SkyModelError("the map has no columns", file=reading.file)
     side = header.get("NSIDE")
     if not isinstance(side, int) or side < 1:
         raise SkyModelError(
-            f"NSIDE is {side!r}, expected the number of pixels along the side of a base pixel", **_in(reading)
+            f"NSIDE is {side!r}, expected the number of pixels along the side of a base pixel", file=reading.file
         )
     order = str(header.get("ORDERING", "")).strip().lower()
     order = "nested" if order == "nest" else order
     if order not in ("ring", "nested"):
-        raise UnsupportedError(f"ORDERING is {header.get('ORDERING')!r}, expected RING or NESTED", **_in(reading))
+        raise UnsupportedError(f"ORDERING is {header.get('ORDERING')!r}, expected RING or NESTED", file=reading.file)
     if order == "nested" and side & (side - 1):
-        raise SkyModelError(f"NSIDE is {side}, expected a power of two, as ORDERING is NESTED", **_in(reading))
+        raise SkyModelError(f"NSIDE is {side}, expected a power of two, as ORDERING is NESTED", file=reading.file)
     system = str(header.get("COORDSYS", "")).strip().upper()
     if system not in _FRAMES:
         raise SkyModelError(
             f"COORDSYS is {header.get('COORDSYS')!r}, expected C (equatorial), G (galactic) or E (ecliptic)",
-            **_in(reading),
+            file=reading.file,
         )
     numbers = _numbers(header, columns, 12 * side**2, reading)
     stokes: dict[int, str] = {}
@@ -108,23 +109,20 @@ def _map_of(reading: Reading) -> _Map:
             problem = reading.unsupported(f"column {name!r} is no Stokes parameter", Cell(name, None, None))
             reading.leave_out(f"column {name!r}", problem)
     if (1 in stokes) != (2 in stokes):
-        raise SkyModelError("of Stokes Q and U there is one only; they turn into one another", **_in(reading))
+        raise SkyModelError("of Stokes Q and U there is one only; they turn into one another", file=reading.file)
     factors = {place: _jy(units[name], 4 * math.pi / (12 * side**2), reading) for place, name in stokes.items()}
     kinds = {in_kelvin for _, in_kelvin in factors.values()}
     if len(kinds) > 1:
-        raise SkyModelError("some Stokes parameters are temperatures, and others fluxes", **_in(reading))
-    planes = np.stack([_values(columns[name], header) * factors[place][0] for place, name in stokes.items()])
+        raise SkyModelError("some Stokes parameters are temperatures, and others fluxes", file=reading.file)
+    bad = _bad_of(header, reading)
+    planes = np.stack([_values(columns[name], bad) * factors[place][0] for place, name in stokes.items()])
     if planes.shape[1] != len(numbers):
-        raise SkyModelError(f"{planes.shape[1]} pixels, expected {len(numbers)}: NSIDE is {side}", **_in(reading))
+        raise SkyModelError(f"{planes.shape[1]} pixels, expected {len(numbers)}: NSIDE is {side}", file=reading.file)
     convention = str(header.get("POLCCONV", "COSMO")).strip().upper()
     if convention not in ("COSMO", "IAU"):
-        raise SkyModelError(f"POLCCONV is {convention!r}, expected COSMO or IAU", **_in(reading))
+        raise SkyModelError(f"POLCCONV is {convention!r}, expected COSMO or IAU", file=reading.file)
     u_sign = 1.0 if convention == "IAU" else -1.0
     return _Map(planes, list(stokes), numbers, side, order, _FRAMES[system], kinds.pop(), u_sign)
-
-
-def _in(reading: Reading) -> dict[str, str]:
-    return {"file": reading.file}
 
 
 def _table_of(reading: Reading) -> tuple:
@@ -135,12 +133,12 @@ def _table_of(reading: Reading) -> tuple:
         with fits.open(reading.file, memmap=False) as units:
             maps = [unit for unit in units if isinstance(unit, fits.BinTableHDU) and is_healpix(unit.header)]
             if len(maps) != 1:
-                raise SkyModelError(f"the file holds {len(maps)} HEALPix maps, expected one", **_in(reading))
+                raise SkyModelError(f"the file holds {len(maps)} HEALPix maps, expected one", file=reading.file)
             (one,) = maps
             columns = {column.name: np.asarray(one.data[column.name]).ravel() for column in one.columns}
             return one.header.copy(), columns, {column.name: column.unit or "" for column in one.columns}
     except (OSError, TypeError, ValueError) as problem:
-        raise SkyModelError(f"no FITS table that can be read: {problem}", **_in(reading)) from problem
+        raise SkyModelError(f"no FITS table that can be read: {problem}", file=reading.file) from problem
 
 
 def _numbers(header, columns: dict[str, NDArray], count: int, reading: Reading) -> NDArray[np.int64]:
@@ -150,20 +148,29 @@ def _numbers(header, columns: dict[str, NDArray], count: int, reading: Reading) 
     name = next(iter(columns))
     numbers = columns.pop(name)
     if not np.issubdtype(numbers.dtype, np.integer) or not columns:
-        raise SkyModelError("the first column should hold the numbers of pixels (INDXSCHM is EXPLICIT)", **_in(reading))
+        raise SkyModelError(
+            "the first column should hold the numbers of pixels (INDXSCHM is EXPLICIT)", file=reading.file
+        )
     numbers = numbers.astype(np.int64)
     if len(numbers) and not 0 <= numbers.min() <= numbers.max() < count:
-        raise SkyModelError(f"pixels {numbers.min()} to {numbers.max()}, expected 0 to {count - 1}", **_in(reading))
+        raise SkyModelError(f"pixels {numbers.min()} to {numbers.max()}, expected 0 to {count - 1}", file=reading.file)
     if len(np.unique(numbers)) < len(numbers):
-        raise SkyModelError("a pixel is given twice", **_in(reading))
+        raise SkyModelError("a pixel is given twice", file=reading.file)
     return numbers
 
 
-def _values(column: NDArray, header) -> NDArray[np.float64]:
+def _bad_of(header, reading: Reading) -> float:
+    """What stands for no data."""
+    try:
+        return header_number(header, "BAD_DATA", _BAD)
+    except Error as problem:
+        raise SkyModelError(str(problem), file=reading.file) from problem
+
+
+def _values(column: NDArray, bad: float) -> NDArray[np.float64]:
     """[pixel], NaN where there are no data."""
     values = column.astype(float)
-    bad = header.get("BAD_DATA", _BAD)
-    values[np.isclose(values, _BAD if isinstance(bad, str) else float(bad), rtol=1e-6, atol=0)] = np.nan
+    values[np.isclose(values, bad, rtol=1e-6, atol=0)] = np.nan  # which may be in single precision
     return values
 
 
@@ -182,7 +189,7 @@ def _jy(unit: str, pixel_sr: float, reading: Reading) -> tuple[float, bool]:
     except (ValueError, TypeError) as problem:
         raise SkyModelError(
             f"the map is in {unit or 'no unit'}, expected K (brightness temperature, not K_CMB), Jy/sr or Jy/pixel",
-            **_in(reading),
+            file=reading.file,
         ) from problem
 
 
