@@ -57,6 +57,7 @@ struct AlikeSources {
 template <class T>
 struct Sky {
   std::size_t n_source = 0, n_point = 0;
+  std::size_t n_left_out = 0;               ///< sources of the caller's that have no flux
   std::vector<double> l, m, n_high, n_low;  ///< [source]; n - n_minus as n_high + n_low
   std::vector<ShapeAxes<double>> axes;      ///< [source - n_point]
   std::vector<Plane> planes;                ///< those not zero everywhere, padded to 1, 2, 4 or 8
@@ -82,6 +83,9 @@ struct SkyInput : SkyViews<double> {
   /// A direction in which the brightness may move, for derivatives: the planes that it needs are kept as well.
   Strided<Complex<double>> brightness_tangent[4];
   bool with_jones = false;  ///< Jones terms will be applied: keep the brightness matrices
+  /// Sources without flux at any channel are left out, but one if there are no others. Not with Jones terms, which may
+  /// be no numbers, nor with a tangent.
+  bool only_with_flux = false;
 };
 
 template <class T>

@@ -143,6 +143,32 @@ std::vector<Kind> kinds_of(const SkyInput& in, std::span<const Seen> seen, std::
   return kinds;
 }
 
+/// Whether place and shape of a source are numbers, so that it adds nothing if it has no flux.
+bool has_finite_place(const SkyInput& in, std::size_t s) {
+  const auto all_finite = [](std::span<const double> values) {
+    return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+  };
+  const double place[3] = {in.l.at(s, 0, 0), in.m.at(s, 0, 0), in.n.at(s, 0, 0)};
+  if (!all_finite(place)) return false;
+  if (!is_extended(in, s)) return true;
+  const ShapeAxes<double> axes = axes_in(in, s);
+  return all_finite(axes.major) && all_finite(axes.minor);
+}
+
+/// The sources that are summed up, in the order in which they are.
+std::vector<std::size_t> order_of(const SkyInput& in, std::span<const Seen> seen, const std::vector<Kind>& kinds) {
+  std::vector<std::size_t> order(kinds.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (in.only_with_flux) {
+    std::erase_if(order, [&](std::size_t s) { return seen[s].planes == 0 && has_finite_place(in, s); });
+    if (order.empty() && !kinds.empty()) order.push_back(0);  // (u, v, w) that are no numbers reach the result
+  }
+  std::stable_sort(order.begin(), order.end(), [&kinds](std::size_t a, std::size_t b) {
+    return std::tuple(kinds[a].profile, !kinds[a].one_plane) < std::tuple(kinds[b].profile, !kinds[b].one_plane);
+  });
+  return order;
+}
+
 template <class T>
 void pack_places(const SkyInput& in, Sky<T>& sky) {
   for (const std::size_t s : sky.order) {
@@ -245,25 +271,22 @@ template std::vector<AlikeSources> Sky<double>::alike() const;
 template <class T>
 Sky<T> pack_sky(const SkyInput& in) {
   Sky<T> sky;
-  sky.n_source = static_cast<std::size_t>(in.n_source);
+  const auto n_source = static_cast<std::size_t>(in.n_source);
   const std::size_t n_channel = sky.n_weight_channel =
       in.brightness_varies ? static_cast<std::size_t>(in.n_channel) : 1;
   const BrightnessOfAll all(in.brightness, n_channel), tangents(in.brightness_tangent, n_channel);
   const bool has_tangents = static_cast<bool>(in.brightness_tangent[0]);
-  const std::vector<Seen> seen = look_at(all, sky.n_source);
-  sky.planes = planes_in_use(seen, has_tangents ? look_at(tangents, sky.n_source) : std::vector<Seen>());
+  const std::vector<Seen> seen = look_at(all, n_source);
+  sky.planes = planes_in_use(seen, has_tangents ? look_at(tangents, n_source) : std::vector<Seen>());
   if (in.with_jones)
     sky.planes = {Plane::kXxRe, Plane::kXxIm, Plane::kXyRe, Plane::kXyIm,
                   Plane::kYxRe, Plane::kYxIm, Plane::kYyRe, Plane::kYyIm};
 
   const std::vector<Kind> kinds = kinds_of(in, seen, sky.planes);
-  sky.order.resize(sky.n_source);
-  std::iota(sky.order.begin(), sky.order.end(), std::size_t{0});
-  std::stable_sort(sky.order.begin(), sky.order.end(), [&kinds](std::size_t a, std::size_t b) {
-    return std::tuple(kinds[a].profile, !kinds[a].one_plane) < std::tuple(kinds[b].profile, !kinds[b].one_plane);
-  });
-  sky.n_point = static_cast<std::size_t>(
-      std::count_if(kinds.begin(), kinds.end(), [](const Kind& kind) { return kind.profile == kPoint; }));
+  sky.order = order_of(in, seen, kinds);
+  sky.n_source = sky.order.size(), sky.n_left_out = n_source - sky.n_source;
+  sky.n_point = static_cast<std::size_t>(std::count_if(sky.order.begin(), sky.order.end(),
+                                                       [&kinds](std::size_t s) { return kinds[s].profile == kPoint; }));
   pack_places(in, sky);
   cut_into_blocks(kinds, sky);
 

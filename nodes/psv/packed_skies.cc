@@ -44,6 +44,7 @@ PackedSkies::Entry::Entry(const SkyInput& input, const Children& of)
       n_source(input.n_source),
       first_l(input.l.data),
       with_jones(input.with_jones),
+      only_with_flux(input.only_with_flux),
       n_minus(input.n_minus) {
   for (std::size_t i = 0; i < of.size(); ++i) children[i] = of[i], memory[i] = of[i].get();
 }
@@ -53,7 +54,8 @@ bool PackedSkies::Entry::is_of(const Entry& other) const {
   for (std::size_t i = 0; i < children.size(); ++i)
     if (children[i].owner_before(other.children[i]) || other.children[i].owner_before(children[i])) return false;
   return memory == other.memory && n_channel == other.n_channel && n_source == other.n_source &&
-         first_l == other.first_l && with_jones == other.with_jones && n_minus == other.n_minus;
+         first_l == other.first_l && with_jones == other.with_jones && only_with_flux == other.only_with_flux &&
+         n_minus == other.n_minus;
 }
 
 bool PackedSkies::Entry::is_gone() const {

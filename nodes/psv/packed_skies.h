@@ -37,7 +37,7 @@ class PackedSkies {
     std::array<const void*, 4> memory;  // where the children's is
     std::ptrdiff_t n_channel, n_source;
     const double* first_l;
-    bool with_jones;
+    bool with_jones, only_with_flux;
     int n_minus;
     std::shared_ptr<const PackedSky> sky;
     std::size_t bytes = 0;

@@ -55,6 +55,7 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
     its spectrum: sums over different reference frequencies mean nothing. With a beam also what it lets through; warns
     where that is nothing."""
     low, high = min(g.frequency_hz[0] for g in groups), max(g.frequency_hz[1] for g in groups)
+    _warn_beyond_tables(sky, low, high)
     middle_hz = 0.5 * (low + high)
     flux_jy = stokes_i_at(sky, middle_hz)
     text = f"{flux_jy.sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
@@ -73,6 +74,19 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
         )
     seen = [f"{flux_jy @ own:.6g}" for own in power.values()]
     return f"{text}, of which {', '.join(seen[:5])}{', ...' if len(seen) > 5 else ''} Jy through {beams_text(sky.beam)}"
+
+
+def _warn_beyond_tables(sky: SkyModel, low_hz: float, high_hz: float) -> None:
+    tables = {id(s.table.frequency_hz): s.table for s in sky if s.table is not None}  # most share their frequencies
+    beyond = [table for table in tables.values() if not table.covers(low_hz, high_hz)]
+    if beyond:
+        first, last = (value / 1e6 for value in beyond[0].range_hz)
+        warnings.warn(
+            f"the band, {low_hz / 1e6:.6g} to {high_hz / 1e6:.6g} MHz, is beyond the frequencies that the sky model "
+            f"has fluxes of, {first:.6g} to {last:.6g} MHz{', ...' if len(beyond) > 1 else ''}: channels out there see "
+            "those of the nearest one",
+            stacklevel=3,
+        )
 
 
 def voltages_at(

@@ -127,18 +127,7 @@ def _nodes_of(
     """Of some sources, below a node of the phase centre that all share."""
     ns.radec << rt.Constant(sky.radec_rad)
     ns.lmn << rt.LMN(ns.radec, radec_0)
-    stokes = ns.stokes_0 << rt.Constant(sky.stokes_jy)
-    if sky.spectrum.any() or sky.rm_rad_m2.any():
-        coefficients = sky.spectrum if sky.spectrum.shape[1] else np.zeros((len(sky), 1))
-        stokes = ns.stokes << rt.Spectrum(
-            stokes,
-            coefficients,
-            sky.ref_freq_hz,
-            sky.rm_rad_m2 if sky.rm_rad_m2.any() else None,
-            logarithmic=sky.logarithmic,
-            scale_polarisation=sky.spectrum_scales_polarisation,
-        )
-    brightness = rt.Stokes(stokes, feed=feed)
+    brightness = rt.Stokes(_stokes_nodes(ns, sky), feed=feed)
     kinds, of_antenna = ([], []) if sky.beam is None else kinds_of(sky.beam)
     require_feed(kinds, feed)
     terms = jones_nodes(ns, kinds, Place(ns.radec, radec_0, ns.lmn, len(sky)))
@@ -157,6 +146,42 @@ def _nodes_of(
     if len(sky) and sky.has_shapelets.all():
         shapelets = _shapelet_nodes(ns, _shapelets(sky, phase_centre_rad))
     return SkyNodes(ns.lmn, ns.brightness, shape, len(sky), *of, shapelets)
+
+
+def _stokes_nodes(ns: NodeScope, sky: SkyModel) -> NodeStub:
+    """[S,4] Stokes parameters: by spectra, and by the tables of sources that have one."""
+    has_table = sky.has_table
+    stokes = ns.stokes_0 << rt.Constant(np.where(has_table[:, None], 0.0, sky.stokes_jy))
+    if sky.spectrum.any() or sky.rm_rad_m2.any():
+        coefficients = sky.spectrum if sky.spectrum.shape[1] else np.zeros((len(sky), 1))
+        stokes = (ns.stokes_of_spectra if has_table.any() else ns.stokes) << rt.Spectrum(
+            stokes,
+            coefficients,
+            sky.ref_freq_hz,
+            sky.rm_rad_m2 if sky.rm_rad_m2.any() else None,
+            logarithmic=sky.logarithmic,
+            scale_polarisation=sky.spectrum_scales_polarisation,
+        )
+    if not has_table.any():
+        return stokes
+    of_tables = _table_nodes(ns, sky)
+    return ns.stokes << (of_tables if has_table.all() else stokes + of_tables)
+
+
+def _table_nodes(ns: NodeScope, sky: SkyModel) -> NodeDef:
+    """[S,4] Stokes parameters that tables hold, 0 of sources without one."""
+    frequency_hz, fluxes = sky.flux_table()
+    step_hz = np.diff(frequency_hz)
+    # How much of each step of the table lies below a frequency: together that is the place in the table.
+    below = ns.steps_below << (rt.Freq() - rt.Constant(frequency_hz[:-1])) / rt.Constant(step_hz)
+    within = rt.Min(rt.Max(below, np.zeros(len(step_hz))), np.ones(len(step_hz)))
+    ns.table_place << rt.Sum(within, tensor_axis=0, reduction_axes=[])
+    ns.table << rt.Constant(fluxes)
+    found = rt.Interpolate(ns.table, ns.table_place, outside="edge")
+    if fluxes.ndim == 3:
+        return found
+    none = rt.Constant(np.zeros(len(sky)))
+    return rt.Transpose(rt.Composer(found, none, none, none, dims=[0]))
 
 
 def _shapelets(sky: SkyModel, phase_centre_rad: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@
 #include "nodes/psv/exposure_rule.h"
 #include "nodes/psv/matrix/matrix_method.h"
 #include "nodes/psv/planner/device_planner.h"
+#include "nodes/psv/planner/planner.h"
 #include "runtime/core/error.h"
 
 namespace rimetree::psv::planner {
@@ -22,8 +23,9 @@ std::string where(DeviceSpan devices, bool single) {
 std::string report(const Summed& of, double tolerance, const DeviceOutcome& done, const std::string& method,
                    const DeviceMethodChoice& choice) {
   char text[200];
-  std::snprintf(text, sizeof text, "%zu sources, %zu rows, %zu channels to %.3g of the total flux: ", of.sky.n_source,
-                of.rows.n_row, of.n_channel(), tolerance);
+  std::snprintf(text, sizeof text,
+                "%s, %zu rows, %zu channels to %.3g of the total flux: ", sources_text(of.sky).c_str(), of.rows.n_row,
+                of.n_channel(), tolerance);
   return text + method + ", " + done.text() + (choice.reason.empty() ? "" : " (" + choice.reason + ")");
 }
 

@@ -227,11 +227,12 @@ std::string reason_of(const Candidate& chosen, const std::vector<Candidate>& all
                       const Channels& channels, double n_row, double tolerance) {
   char text[300];
   const double work = double(sky.n_source) * n_row * double(channels.frequency_hz.size());
-  std::snprintf(text, sizeof text,
-                "%zu sources, %.0f rows, %zu channels to %.3g of the total flux: %s (error below %.2g; about %s of one "
-                "core, %.2g source-visibilities/s)",
-                sky.n_source, n_row, channels.frequency_hz.size(), tolerance, name_of(chosen.method), chosen.bound,
-                seconds_text(chosen.seconds).c_str(), chosen.seconds > 0 ? work / chosen.seconds : 0.0);
+  std::snprintf(
+      text, sizeof text,
+      "%s, %.0f rows, %zu channels to %.3g of the total flux: %s (error below %.2g; about %s of one core, %.2g "
+      "source-visibilities/s)",
+      sources_text(sky).c_str(), n_row, channels.frequency_hz.size(), tolerance, name_of(chosen.method), chosen.bound,
+      seconds_text(chosen.seconds).c_str(), chosen.seconds > 0 ? work / chosen.seconds : 0.0);
   std::string reason = text;
   const char* separator = "; ";
   for (const Candidate& other : all) {
@@ -305,6 +306,12 @@ std::string seconds_text(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, seconds >= 1 ? "%.3g s" : "%.3g ms", seconds >= 1 ? seconds : 1000 * seconds);
   return text;
+}
+
+std::string sources_text(const Sky<double>& sky) {
+  const std::string count = std::to_string(sky.n_source);
+  if (sky.n_left_out == 0) return count + " sources";
+  return count + " of " + std::to_string(sky.n_source + sky.n_left_out) + " sources (others have no flux)";
 }
 
 std::string about_text(double seconds) { return "about " + seconds_text(seconds) + " of one core"; }

@@ -42,6 +42,8 @@ struct Choice {
 /// As notes say it.
 std::string seconds_text(double seconds);
 std::string about_text(double seconds);
+/// "1000 sources", and of how many these are if some are left out.
+std::string sources_text(const Sky<double>& sky);
 
 /// Throws Error for a tolerance below kSmallestTolerance.
 void check_tolerance(double tolerance);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "tests/support/psv_case.h"
 
 namespace rimetree::testing {
@@ -43,6 +46,9 @@ TEST(PackedSkies, OfOtherSettingsAreOthers) {
   EXPECT_NE(skies.get(not_stopped, children(a)), first);
   auto moving = children(a);
   moving[3] = std::make_shared<int>();
+  auto shining = c.sky_input();
+  shining.only_with_flux = true;
+  EXPECT_NE(skies.get(shining, children(a)), first);
   EXPECT_NE(skies.get(c.sky_input(), moving), first) << "brightness that moves keeps more planes";
 }
 
@@ -122,6 +128,61 @@ TEST(PackedSky, BlocksAreOfOneKind) {
   EXPECT_EQ(next, o.n_source);
   EXPECT_EQ(n_one_plane, 242u);  // of 303 all but numbers 2, 7, ... 302
 }
+
+/// Of shapes and spectra, in which only some sources have flux, each at one channel alone.
+struct PartlyDark {
+  explicit PartlyDark(std::vector<std::size_t> lit) : c(options()) {
+    for (Complex<double>& e : c.brightness) e = {};
+    for (const std::size_t s : lit) c.brightness[s * c.n_channel() + c.n_channel() - 1].re = 1;
+  }
+  static CaseOptions options() {
+    CaseOptions o;
+    o.n_source = 101;
+    o.gaussians = o.disks = o.spectra = true;
+    return o;
+  }
+  psv::Sky<double> sky() const {
+    psv::SkyInput input = c.sky_input();
+    input.only_with_flux = true;
+    return psv::pack_sky<double>(input);
+  }
+  std::vector<std::size_t> sources() const {
+    std::vector<std::size_t> order = sky().order;
+    std::sort(order.begin(), order.end());
+    return order;
+  }
+  Case c;
+};
+using Sources = std::vector<std::size_t>;
+
+TEST(PackedSky, LeavesOutSourcesWithoutFlux) {
+  const PartlyDark dark({3, 4, 70, 100});
+  EXPECT_EQ(dark.sources(), (Sources{3, 4, 70, 100}));
+  const psv::Sky<double> sky = dark.sky();
+  EXPECT_EQ(sky.n_source, 4u);
+  EXPECT_EQ(sky.l.size(), 4u);
+  EXPECT_EQ(sky.n_point + sky.axes.size(), 4u);
+  EXPECT_EQ(sky.blocks.back().end, 4u);
+  EXPECT_EQ(sky.total_flux, 4);
+  for (std::size_t s = 0; s < 4; ++s) {
+    EXPECT_EQ(sky.l[s], dark.c.l[sky.order[s]]);
+    EXPECT_EQ(s < sky.n_point, dark.c.major[sky.order[s]] == 0);
+  }
+  EXPECT_EQ(psv::pack_sky<double>(dark.c.sky_input()).n_source, 101u) << "who needs all sources gets them";
+}
+
+TEST(PackedSky, KeepsDarkSourcesThatAreNoNumbers) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  PartlyDark dark({3});
+  dark.c.m[50] = nan;
+  dark.c.n[51] = std::numeric_limits<double>::infinity();
+  ASSERT_GT(dark.c.major[60], 0);
+  dark.c.axes[6 * 60 + 4] = nan;
+  dark.c.brightness[(2 * 101 + 80) * dark.c.n_channel() + 1].im = nan;
+  EXPECT_EQ(dark.sources(), (Sources{3, 50, 51, 60, 80}));
+}
+
+TEST(PackedSky, KeepsOneSourceOfASkyWithoutFlux) { EXPECT_EQ(PartlyDark({}).sources(), Sources{0}); }
 
 }  // namespace
 }  // namespace rimetree::testing

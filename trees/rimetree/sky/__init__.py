@@ -1,5 +1,6 @@
 """Sky models: sources as data, the files of BBS/DP3, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, mwa-reduce (AO)
-and SAGECal, catalogues of PyBDSF and of the MWA, model images, and maps in HEALPix pixels.
+and SAGECal, catalogues of PyBDSF and of the MWA, model images, maps in HEALPix pixels, and pyradiosky's
+SkyH5.
 
     model = rimetree.sky.read("field.skymodel")
     model.total_flux_jy, model.radec_rad, model.stokes_jy
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..loading import when_used
 from .errors import SkyModelError, UnsupportedError
+from .flux_table import FluxTable
 from .model import Skipped, SkyModel
 from .shapelets import Shapelets
 from .source import Source
@@ -24,6 +26,7 @@ if TYPE_CHECKING:  # what is loaded when it is used
 __all__ = [
     "READERS",
     "WRITERS",
+    "FluxTable",
     "Shapelets",
     "Skipped",
     "SkyModel",

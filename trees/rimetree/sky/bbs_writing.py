@@ -99,6 +99,7 @@ def absolute_field(source: Source) -> str:
 
 def spectrum_field(source: Source) -> str:
     """SpectralIndex as BBS and WSClean files write it, in powers of the decimal logarithm."""
+    source.require_no_table()
     if source.logarithmic:
         return "[" + ", ".join(f"{c:.15g}" for c in decimal(source.spectrum)) + "]"
     return "[" + ", ".join(repr(c) for c in source.spectrum) + "]"

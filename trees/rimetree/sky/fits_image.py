@@ -2,9 +2,9 @@
 
 What an image is in Jy/beam is convolved and no model. Pixels that are no number are outside of the image; those that
 are rounding of others are left out (`map_pixels`), and `skipped` says so. Planes of a STOKES axis are I, Q, U and V.
-Positions are in ICRS, or J2000. Of one frequency the fluxes have no spectrum. Planes of several frequencies, in a cube
-or in a file each, are of Stokes I, and the spectrum of each pixel is the polynomial of lowest order that goes through
-them, the same order for all pixels.
+Positions are in ICRS, or J2000. Of one frequency the fluxes have no spectrum. Of planes of several frequencies, in a
+cube or in a file each, the spectrum of each pixel is the polynomial of lowest order that goes through them, the same
+order for all pixels. Where there is none, or planes are polarised, it is a `FluxTable`.
 
 Source: Pence et al. 2010, A&A 524, A42 (FITS); Calabretta & Greisen 2002, A&A 395, 1077 (places on the sky).
 """
@@ -12,6 +12,7 @@ Source: Pence et al. 2010, A&A 524, A42 (FITS); Calabretta & Greisen 2002, A&A 3
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import warnings
 import zlib
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from .._core import Error
 from ..fits_axes import HERTZ, only_image, regular_axis
 from .errors import SkyModelError, UnsupportedError
+from .flux_table import FluxTable, tables_of
 from .healpix import is_healpix
 from .map_pixels import pixels_with_flux, unit_named
 from .model import SkyModel
@@ -230,36 +232,46 @@ def _points(planes: NDArray[np.float64], image: _Planes) -> SkyModel:
 
 def _points_of_band(planes: NDArray[np.float64], frequency_hz: NDArray[np.float64], image: _Planes) -> SkyModel:
     """Of planes [freq,stokes,y,x]."""
-    if any(place != 0 and planes[:, k].any() for k, place in enumerate(image.stokes)):
-        raise UnsupportedError("planes of several frequencies that are polarised are not supported", file=image.file)
-    if 0 not in image.stokes:
-        return SkyModel(())
-    x, y, radec, left_out = _pixels(planes[:, image.stokes.index(0)], image)
-    fluxes = planes[:, image.stokes.index(0), y, x]
+    x, y, radec, left_out = _pixels(planes.reshape(-1, *planes.shape[2:]), image)
+    held = planes[:, :, y, x]
     middle = len(frequency_hz) // 2
-    coefficients = _polynomials(fluxes, frequency_hz / frequency_hz[middle] - 1, middle, image.file)
-    reference_hz = float(frequency_hz[middle]) if coefficients.size else 0.0
+    fluxes = np.zeros((len(x), 4))
+    fluxes[:, image.stokes] = held[middle].T
+    coefficients = None
+    if not any(place != 0 and held[:, k].any() for k, place in enumerate(image.stokes)):
+        held = held[:, image.stokes.index(0)] if 0 in image.stokes else np.zeros((len(frequency_hz), len(x)))
+        coefficients = _polynomials(held, frequency_hz / frequency_hz[middle] - 1, middle)
+    reference_hz = float(frequency_hz[middle])
+    if coefficients is None:
+        spectra = ({"ref_freq_hz": reference_hz, "table": table} for table in _tables(held, frequency_hz, image))
+    elif coefficients.size:
+        spectra = (
+            {"ref_freq_hz": reference_hz, "spectrum": tuple(own), "logarithmic": False}
+            for own in coefficients.T.tolist()
+        )
+    else:
+        spectra = itertools.repeat({}, len(x))
     return SkyModel(
         tuple(
-            Source(
-                f"x{column + 1}y{row + 1}",
-                *place,
-                (flux, 0.0, 0.0, 0.0),
-                ref_freq_hz=reference_hz,
-                spectrum=tuple(spectrum),
-                logarithmic=False,
-            )
-            for column, row, place, flux, spectrum in zip(
-                x, y, radec.T.tolist(), fluxes[middle].tolist(), coefficients.T.tolist(), strict=True
-            )
+            Source(f"x{column + 1}y{row + 1}", *place, tuple(flux), **spectrum)
+            for column, row, place, flux, spectrum in zip(x, y, radec.T.tolist(), fluxes.tolist(), spectra, strict=True)
         ),
         left_out,
     )
 
 
-def _polynomials(fluxes: NDArray[np.float64], at: NDArray[np.float64], middle: int, file: str) -> NDArray[np.float64]:
+def _tables(held: NDArray[np.float64], frequency_hz: NDArray[np.float64], image: _Planes) -> list[FluxTable]:
+    """Of fluxes [freq,pixel] of Stokes I, or [freq,stokes,pixel]."""
+    if held.ndim == 2:
+        return tables_of(frequency_hz, held.T)
+    stokes_jy = np.zeros((held.shape[2], len(frequency_hz), 4))
+    stokes_jy[:, :, image.stokes] = np.moveaxis(held, 2, 0)
+    return tables_of(frequency_hz, stokes_jy)
+
+
+def _polynomials(fluxes: NDArray[np.float64], at: NDArray[np.float64], middle: int) -> NDArray[np.float64] | None:
     """[coefficient,pixel] of powers of `at` [freq], where it is not 0, that go through fluxes [freq,pixel], and exactly
-    through those in the middle: as few as do."""
+    through those in the middle: as few as do. None where there are none."""
     change, others = fluxes - fluxes[middle], at != 0
     most = min(_MOST_COEFFICIENTS, len(at) - 1)
     for count in range(most + 1):
@@ -268,8 +280,4 @@ def _polynomials(fluxes: NDArray[np.float64], at: NDArray[np.float64], middle: i
         left = (np.abs(powers @ found - change) / np.maximum(np.abs(fluxes).max(axis=0), 1e-300)).max(initial=0.0)
         if left <= (_CLOSE if count == most else _ROUNDING):
             return found
-    raise UnsupportedError(
-        f"no polynomials of {most} coefficients go through the fluxes of all {len(at)} planes to {_CLOSE:g}; give "
-        "fewer planes, each part of the band for its channels",
-        file=file,
-    )
+    return None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from ..arguments import checked
-from ..whole_file import write_text
+from ..whole_file import whole_file
 from .ao import looks_like_ao, read_ao
 from .bbs import KNOWN, read_bbs
 from .bbs_writing import write_bbs
@@ -24,6 +24,8 @@ from .model import SkyModel
 from .oskar import oskar_key, read_oskar
 from .reading import Reading, numbered_lines, read_text
 from .sagecal import looks_like_sagecal, read_sagecal
+from .skyh5 import is_hdf5, read_skyh5
+from .skyh5_writing import write_skyh5
 from .source_lists import looks_like_source_list, read_source_list
 from .tigger_html import read_tigger_html
 from .tigger_text import find_text_header, read_tigger_text
@@ -60,16 +62,18 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "catalogue": read_catalogue,
     "fits": _read_fits,
     "healpix": read_healpix,
+    "skyh5": read_skyh5,
 }
-_BINARY = ("fits", "healpix")  # formats that are never text; a catalogue may be text or FITS
-WRITERS: dict[str, Callable[[SkyModel], str]] = {
+_BINARY = ("fits", "healpix", "skyh5")  # formats that are never text; a catalogue may be text or FITS
+WRITERS: dict[str, Callable[[SkyModel], str | bytes]] = {
     "bbs": write_bbs,
     "wsclean": write_wsclean,
     "hyperdrive": _write_hyperdrive,
+    "skyh5": write_skyh5,
 }
 #: What names of files end in that other programs write.
 _READ_ONLY = {".lsm.html": "Tigger", ".osm": "OSKAR", ".json": "hyperdrive in JSON", ".fits": "images", ".gz": "gzip"}
-_ENDINGS = {"-sources.txt": "wsclean", ".yaml": "hyperdrive", ".yml": "hyperdrive"}
+_ENDINGS = {"-sources.txt": "wsclean", ".yaml": "hyperdrive", ".yml": "hyperdrive", ".skyh5": "skyh5"}
 
 _LIKE_A_NUMBER = re.compile(r"[+-]?([\d.].*|nan|inf|infinity)", re.IGNORECASE)
 
@@ -154,6 +158,8 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
         return _read_images(file)
     if format is None and is_fits(file):
         format = format_of_fits(file)
+    elif format is None and is_hdf5(file):
+        format = "skyh5"
     is_text = format not in _BINARY and not (format == "catalogue" and is_fits(file))
     text = read_text(file) if is_text else ""
     with _without_collection():
@@ -185,7 +191,8 @@ def _read_images(pattern: str) -> SkyModel:
 @checked
 def format_to_write(path: str | os.PathLike) -> str:
     """What a file's name says of its format: "wsclean" if it ends in `-sources.txt`, "hyperdrive" if in `.yaml` or
-    `.yml`, else "bbs". Raises `SkyModelError` for what other programs call files of formats that are read only."""
+    `.yml`, "skyh5" if in `.skyh5`, else "bbs". Raises `SkyModelError` for what other programs call files of formats
+    that are read only."""
     file = os.fspath(path)
     for ending, name in _READ_ONLY.items():
         if file.lower().endswith(ending):
@@ -210,10 +217,11 @@ def write(model: SkyModel, path: str | os.PathLike, format: str | None = None) -
     if format not in WRITERS:
         raise SkyModelError(f"format {format!r} cannot be written; formats are {', '.join(WRITERS)}", file=file)
     try:
-        text = WRITERS[format](model)
+        content = WRITERS[format](model)
     except UnsupportedError as problem:
         raise UnsupportedError(problem.message, file=file) from None
     try:
-        write_text(file, text)
+        with whole_file(file) as temporary, open(temporary, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
     except OSError as problem:
         raise SkyModelError(problem.strerror or str(problem), file=file) from problem

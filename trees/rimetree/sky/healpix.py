@@ -6,30 +6,28 @@ these temperatures at all frequencies: its fluxes rise with nu^2. One in Jy/pixe
 are NaN, or what HEALPix marks as bad, are outside of the map; those that are rounding of others are left out
 (`map_pixels`).
 
-Source: Gorski et al. 2005, ApJ 622, 759 (pixels); the HEALPix facility documentation, "The HEALPix Primer", on
-polarisation (U of POLCCONV = COSMO, the default, has the other sign than the IAU's); Rayleigh and Jeans' law,
-I = 2 k T nu^2 / c^2.
+Source: the HEALPix facility documentation, "The HEALPix Primer", on polarisation (U of POLCCONV = COSMO, the default,
+has the other sign than the IAU's).
 """
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import SPEED_OF_LIGHT_M_S, Error
+from .._core import Error
 from ..directions import unit_vectors
 from ..fits_axes import header_number
-from .errors import SkyModelError, UnsupportedError
+from .errors import SkyModelError
+from .healpix_grid import jy_sr_per_kelvin, pixel_positions, pixel_sr, require_pixels
 from .map_pixels import pixels_with_flux, unit_named
 from .model import SkyModel
 from .reading import Cell, Reading
 from .source import Source
 
-_BOLTZMANN_J_K = 1.380649e-23
 _REFERENCE_HZ = 1e9  # of maps in K: which frequency it is does not matter
 _BAD = -1.6375e30  # what HEALPix writes for a pixel without data
 _FRAMES = {
@@ -82,16 +80,10 @@ def _map_of(reading: Reading) -> _Map:
     if not columns:
         raise SkyModelError("the map has no columns", file=reading.file)
     side = header.get("NSIDE")
-    if not isinstance(side, int) or side < 1:
-        raise SkyModelError(
-            f"NSIDE is {side!r}, expected the number of pixels along the side of a base pixel", file=reading.file
-        )
+    if not isinstance(side, int):
+        raise SkyModelError(f"NSIDE is {side!r}, expected a whole number", file=reading.file)
     order = str(header.get("ORDERING", "")).strip().lower()
     order = "nested" if order == "nest" else order
-    if order not in ("ring", "nested"):
-        raise UnsupportedError(f"ORDERING is {header.get('ORDERING')!r}, expected RING or NESTED", file=reading.file)
-    if order == "nested" and side & (side - 1):
-        raise SkyModelError(f"NSIDE is {side}, expected a power of two, as ORDERING is NESTED", file=reading.file)
     system = str(header.get("COORDSYS", "")).strip().upper()
     if system not in _FRAMES:
         raise SkyModelError(
@@ -99,6 +91,7 @@ def _map_of(reading: Reading) -> _Map:
             file=reading.file,
         )
     numbers = _numbers(header, columns, 12 * side**2, reading)
+    require_pixels(numbers, side, order, reading.file)
     stokes: dict[int, str] = {}
     for name in columns:
         found = _POLARISED.fullmatch(name.strip().upper())
@@ -110,7 +103,7 @@ def _map_of(reading: Reading) -> _Map:
             reading.leave_out(f"column {name!r}", problem)
     if (1 in stokes) != (2 in stokes):
         raise SkyModelError("of Stokes Q and U there is one only; they turn into one another", file=reading.file)
-    factors = {place: _jy(units[name], 4 * math.pi / (12 * side**2), reading) for place, name in stokes.items()}
+    factors = {place: _jy(units[name], pixel_sr(side), reading) for place, name in stokes.items()}
     kinds = {in_kelvin for _, in_kelvin in factors.values()}
     if len(kinds) > 1:
         raise SkyModelError("some Stokes parameters are temperatures, and others fluxes", file=reading.file)
@@ -151,12 +144,7 @@ def _numbers(header, columns: dict[str, NDArray], count: int, reading: Reading) 
         raise SkyModelError(
             "the first column should hold the numbers of pixels (INDXSCHM is EXPLICIT)", file=reading.file
         )
-    numbers = numbers.astype(np.int64)
-    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < count:
-        raise SkyModelError(f"pixels {numbers.min()} to {numbers.max()}, expected 0 to {count - 1}", file=reading.file)
-    if len(np.unique(numbers)) < len(numbers):
-        raise SkyModelError("a pixel is given twice", file=reading.file)
-    return numbers
+    return numbers.astype(np.int64)
 
 
 def _bad_of(header, reading: Reading) -> float:
@@ -174,17 +162,16 @@ def _values(column: NDArray, bad: float) -> NDArray[np.float64]:
     return values
 
 
-def _jy(unit: str, pixel_sr: float, reading: Reading) -> tuple[float, bool]:
+def _jy(unit: str, of_pixel_sr: float, reading: Reading) -> tuple[float, bool]:
     """What a unit is in Jy per pixel (of a temperature at the reference frequency), and whether it is a temperature."""
     from astropy import units
 
     try:
         found = unit_named(_KELVIN.sub("K", re.sub(r"[ _]*RJ$", "", unit.strip()).replace("muK", "uK")))
         if found.is_equivalent(units.K):
-            jy_sr_k = 2e26 * _BOLTZMANN_J_K * (_REFERENCE_HZ / SPEED_OF_LIGHT_M_S) ** 2
-            return found.to(units.K) * jy_sr_k * pixel_sr, True
+            return found.to(units.K) * jy_sr_per_kelvin(_REFERENCE_HZ) * of_pixel_sr, True
         if found.is_equivalent(units.Jy / units.sr):
-            return found.to(units.Jy / units.sr) * pixel_sr, False
+            return found.to(units.Jy / units.sr) * of_pixel_sr, False
         return found.to(units.Jy / units.pix), False
     except (ValueError, TypeError) as problem:
         raise SkyModelError(
@@ -197,11 +184,8 @@ def _on_the_sky(sky: _Map, held: NDArray[np.intp]) -> tuple[NDArray[np.float64],
     """[pixel,2] right ascension and declination, and [pixel,4] fluxes, of the pixels that are held."""
     from astropy import units
     from astropy.coordinates import SkyCoord
-    from astropy_healpix.core import healpix_to_lonlat
 
-    longitude, latitude = healpix_to_lonlat(sky.numbers[held], sky.side, order=sky.order)
-    there = SkyCoord(longitude, latitude, frame=sky.frame).icrs
-    radec_rad = np.column_stack([there.ra.rad % (2 * np.pi), there.dec.rad])
+    radec_rad = pixel_positions(sky.numbers[held], sky.side, sky.order, sky.frame)
     fluxes = np.zeros((len(held), 4))
     fluxes[:, sky.stokes] = sky.planes[:, held].T
     if 1 in sky.stokes:

@@ -70,6 +70,7 @@ def _fluxes(source: Source) -> dict:
     def refuse(what: str) -> UnsupportedError:
         return UnsupportedError(f"source {source.name!r}: hyperdrive's lists hold no {what}; write BBS")
 
+    source.require_no_table()
     if source.rm_rad_m2:
         raise refuse("rotation measures")
     if len(source.spectrum) > 2:

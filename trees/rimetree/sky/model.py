@@ -15,6 +15,7 @@ from ..arguments import check_fields, checked
 from ..beams import AnyBeam
 from ..directions import mean_direction
 from .errors import SkyModelError
+from .flux_table import common_table
 from .projection import axes_at, projected, tangents_at
 from .source import PROFILES, Source
 
@@ -196,6 +197,16 @@ class SkyModel(Sequence):
     def rm_rad_m2(self) -> Float64Array:
         """[S] rotation measures."""
         return self._array([s.rm_rad_m2 for s in self.sources])
+
+    @cached_property
+    def has_table(self) -> NDArray[np.bool_]:
+        """[S] whether a source's fluxes are those of a `FluxTable`."""
+        return self._array([s.table is not None for s in self.sources], dtype=np.bool_)
+
+    def flux_table(self) -> tuple[Float64Array, Float64Array]:
+        """[F] frequencies of all tables (of at least one source), and what they hold there: [F,S] Stokes I, or [F,S,4]
+        where any is polarised; 0 of sources without a table."""
+        return common_table([source.table for source in self.sources])
 
     @cached_property
     def shape_rad(self) -> Float64Array:

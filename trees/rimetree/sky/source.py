@@ -6,6 +6,8 @@ What the fields of a source mean, whatever file they came from (readers convert 
 * Spectrum, ``logarithmic=False``: I(nu) = I0 + c0 y + c1 y^2 + ...,  y = nu/nu0 - 1, coefficients in Jy.
 * ``spectrum_scales_polarisation``: Q, U and V are multiplied by I(nu)/I0 (OSKAR, Tigger/MeqTrees, WSClean); where it
   is false they keep their values at all frequencies (BBS/DP3).
+* A table (`flux_table`) in place of spectrum and rotation measure: I, Q, U and V at some frequencies, and straight
+  lines between them.
 * Rotation measure: (Q + iU)(lambda) = (Q0 + i U0) exp(2i RM (lambda^2 - lambda0^2)), lambda0 = c/nu0, in addition to
   the spectrum. Q0, U0 are thus the values at the reference frequency.
 * Shape, one of `PROFILES`: major and minor axis and the position angle, north through east, at the source's own place
@@ -19,13 +21,14 @@ What the fields of a source mean, whatever file they came from (readers convert 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..arguments import number
 from ..units import LOWEST_RADIO_HZ, is_quantity
-from .errors import SkyModelError
+from .errors import SkyModelError, UnsupportedError
+from .flux_table import FluxTable
 from .shapelets import Shapelets
 
 #: Shapes, by the fields of a `Source` that hold their axes. Their places here are the numbers of profiles that nodes
@@ -56,6 +59,7 @@ class Source:
     exponential_disk : None, or (major_rad, minor_rad, pa_rad), scale lengths
     uniform_disk : None, or (major_rad, minor_rad, pa_rad), diameters
     shapelets : None, or `Shapelets`
+    table : None, or a `FluxTable` of the fluxes; `stokes_jy` are those that it holds at `ref_freq_hz`
 
     Numbers may be Quantities of units that convert. Raises `SkyModelError` where a value is not finite or outside its
     range.
@@ -76,6 +80,7 @@ class Source:
     exponential_disk: tuple[float, float, float] | None = None
     uniform_disk: tuple[float, float, float] | None = None
     shapelets: Shapelets | None = None
+    table: FluxTable | None = None
 
     def __post_init__(self) -> None:
         if not _is_plain(self):
@@ -118,6 +123,7 @@ class Source:
         ]
         put("spectrum", without_last_zeros(tuple(coefficients)))
         self._check_reference()
+        self._check_table()
         if not isinstance(self.shapelets, Shapelets | None):
             raise SkyModelError(f"source {self.name!r}: shapelets must be Shapelets or None, not {self.shapelets!r}")
         kinds = self._profiles() + ["shapelets"] * (self.shapelets is not None)
@@ -145,6 +151,11 @@ class Source:
         """Whether it is no point."""
         return self.profile is not None or self.shapelets is not None
 
+    def require_no_table(self) -> None:
+        """Raises `UnsupportedError`, for formats that hold no `FluxTable`."""
+        if self.table is not None:
+            raise UnsupportedError(f"source {self.name!r}: only SkyH5 (.skyh5) holds fluxes at several frequencies")
+
     def _check_reference(self) -> None:
         if self.ref_freq_hz < 0:
             raise SkyModelError(f"source {self.name!r}: reference frequency {self.ref_freq_hz:g} Hz is negative")
@@ -160,6 +171,23 @@ class Source:
         if not has_ratio and self.spectrum_scales_polarisation and self.is_polarised:
             raise SkyModelError(
                 f"source {self.name!r}: Q, U, V should scale with I(nu)/I0, but I0 is zero (ordinary polynomial)"
+            )
+
+    def _check_table(self) -> None:
+        if self.table is None:
+            return
+        if not isinstance(self.table, FluxTable):
+            raise SkyModelError(f"source {self.name!r}: table must be a FluxTable or None, not {self.table!r}")
+        if self.spectrum or self.rm_rad_m2:
+            raise SkyModelError(
+                f"source {self.name!r} has a table of fluxes, and with it no spectrum or rotation measure"
+            )
+        if not self.ref_freq_hz:
+            raise SkyModelError(f"source {self.name!r} has a table of fluxes but no reference frequency")
+        if not self.table.goes_through(self.ref_freq_hz, self.stokes_jy):
+            raise SkyModelError(
+                f"source {self.name!r}: stokes_jy are not those of its table at {self.ref_freq_hz:.9g} Hz, "
+                f"{', '.join(f'{flux:.6g}' for flux in self.table.at(self.ref_freq_hz))} Jy"
             )
 
     def _checked_axes(self, profile: str) -> tuple[float, float, float]:
@@ -179,7 +207,12 @@ class Source:
     @property
     def is_polarised(self) -> bool:
         """Whether any of Q, U, V differs from zero."""
-        return any(self.stokes_jy[1:])
+        return any(self.stokes_jy[1:]) or (self.table is not None and self.table.is_polarised)
+
+    def unpolarised(self) -> Source:
+        """The same with Stokes I alone."""
+        table = None if self.table is None else self.table.unpolarised()
+        return replace(self, stokes_jy=(self.stokes_jy[0], 0.0, 0.0, 0.0), table=table)
 
     def isclose(self, other: Source, rtol: float = 1e-12) -> bool:
         """Whether both describe the same emission to a relative tolerance (of angles, fluxes, coefficients, widths).
@@ -205,6 +238,7 @@ class Source:
             and near(self.rm_rad_m2, other.rm_rad_m2)
             and self.profile == other.profile
             and (self.shapelets is None) == (other.shapelets is None)
+            and (self.table is None) == (other.table is None)
         )
         if same and self.spectrum:
             same = self.logarithmic == other.logarithmic and (
@@ -217,6 +251,8 @@ class Source:
             same = near(a0, a1) and near(b0, b1) and (near(a0, b0) or angles_near(pa0, pa1, math.pi))
         if same and self.shapelets is not None:
             same = self.shapelets.isclose(other.shapelets, rtol)
+        if same and self.table is not None:
+            same = self.table.isclose(other.table, rtol)
         return same and self.shape_in_plane == other.shape_in_plane
 
 
@@ -234,6 +270,7 @@ def _is_plain(source: Source) -> bool:
     if not (type(stokes) is type(spectrum) is tuple and (axes is None or type(axes) is tuple)):
         return False
     frequency_hz, rm, dec_rad = source.ref_freq_hz, source.rm_rad_m2, source.dec_rad
+    table = source.table
     logarithmic, scales, in_plane = source.logarithmic, source.spectrum_scales_polarisation, source.shape_in_plane
     numbers = (source.ra_rad, dec_rad, frequency_hz, rm, *stokes, *spectrum, *(axes or ()))
     # The sum is finite only if all are; if it overflows though all are, this is just not the fast way.
@@ -251,9 +288,14 @@ def _is_plain(source: Source) -> bool:
         and len(stokes) == 4
         and (frequency_hz >= LOWEST_RADIO_HZ or (frequency_hz == 0 and not spectrum and rm == 0))
         and (not spectrum or (spectrum[-1] != 0 and (logarithmic or stokes[0] != 0)))
+        and (table is None or (type(table) is FluxTable and _is_plain_table(source, table)))
         and source.exponential_disk is source.uniform_disk is source.shapelets is None
         and (not in_plane if axes is None else len(axes) == 3 and axes[0] >= 0 <= axes[1] and axes[0] + axes[1] > 0)
     )
+
+
+def _is_plain_table(source: Source, table: FluxTable) -> bool:
+    return not source.spectrum and source.rm_rad_m2 == 0 and table.goes_through(source.ref_freq_hz, source.stokes_jy)
 
 
 def _finite(value: float, what: str, name: str, unit: str = "") -> float:

@@ -42,10 +42,9 @@ class PredictedSky:
             return self
         if self.sky.beam is not None and not all(kind.is_scalar for kind in kinds_of(self.sky.beam)[0]):
             return replace(self, stokes_i=True)  # such beams see polarisation as Stokes I, too
-        if not any(any(source.stokes_jy[1:]) for source in self.sky):
+        if not any(source.is_polarised for source in self.sky):
             return self
-        sources = tuple(replace(one, stokes_jy=(one.stokes_jy[0], 0.0, 0.0, 0.0)) for one in self.sky)
-        return PredictedSky(replace(self.sky, sources=sources))
+        return PredictedSky(replace(self.sky, sources=tuple(source.unpolarised() for source in self.sky)))
 
     @property
     def column_names(self) -> tuple[str, ...]:

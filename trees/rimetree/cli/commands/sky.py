@@ -14,7 +14,7 @@ from ..options.models import SKY_FORMATS, limit_option, patch_option, read_sky
 from ..options.quantities import FLUX, FREQUENCY, dec_text, frequency_text, ra_text
 from ..output import log, table
 
-_WRITABLE = click.Choice(["bbs", "wsclean", "hyperdrive"])
+_WRITABLE = click.Choice(["bbs", "wsclean", "hyperdrive", "skyh5"])
 
 
 @click.group("sky")
@@ -68,7 +68,7 @@ def _overview(file: str, model) -> str:
     counts = [
         *(f"{shapes[name]} of shape {name.replace('_', ' ')}" for name in PROFILES if shapes[name]),
         *([f"{model.has_shapelets.sum()} of shapelets"] if model.has_shapelets.any() else []),
-        f"{sum(bool(s.spectrum) for s in model)} with a spectrum",
+        f"{sum(bool(s.spectrum or s.table) for s in model)} with a spectrum",
         f"{sum(s.is_polarised for s in model)} polarised",
         f"{sum(s.rm_rad_m2 != 0 for s in model)} with a rotation measure",
     ]
@@ -78,7 +78,7 @@ def _overview(file: str, model) -> str:
 
 def _flux_text(model) -> str:
     """The sum of Stokes I, if it means anything: where spectra begin at different frequencies it does not."""
-    known = sorted({source.ref_freq_hz for source in model if source.spectrum})
+    known = sorted({source.ref_freq_hz for source in model if source.spectrum or source.table})
     if len(known) > 1:
         return f"fluxes at {frequency_text(known[0])} to {frequency_text(known[-1])} (--freq: at one)"
     return f"{model.total_flux_jy:.6g} Jy in all" + (f" at {frequency_text(known[0])}" if known else "")
@@ -89,6 +89,9 @@ def _row(source) -> list:
     if source.spectrum:
         kind = "log" if source.logarithmic else "lin"
         spectrum = f"{kind}[{', '.join(f'{c:.4g}' for c in source.spectrum)}]"
+    if source.table is not None:
+        low, high = source.table.range_hz
+        spectrum = f"{len(source.table.frequency_hz)} fluxes, {low / 1e6:.4g} to {high / 1e6:.4g} MHz"
     if source.rm_rad_m2:
         spectrum += f" RM {source.rm_rad_m2:.4g} rad/m2"
     shape = ""
@@ -125,7 +128,8 @@ def _row(source) -> list:
     "--to",
     "target_format",
     type=_WRITABLE,
-    help="Format to write; default: wsclean if the file is called *-sources.txt, hyperdrive if *.yaml, else bbs.",
+    help="Format to write; default: wsclean if the file is called *-sources.txt, hyperdrive if *.yaml, skyh5 if "
+    "*.skyh5, else bbs.",
 )
 @click.option("--drop-patches", is_flag=True, help="Forget which patch a source is in, for formats without patches.")
 @click.option(

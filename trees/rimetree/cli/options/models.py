@@ -19,12 +19,12 @@ from .quantities import Count
 SKY_FORMATS = click.Choice(
     [
         *("bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"),
-        *("rts", "woden", "ao", "sagecal", "catalogue", "fits", "healpix"),
+        *("rts", "woden", "ao", "sagecal", "catalogue", "fits", "healpix", "skyh5"),
     ]
 )
 _READ = (
     "Sky model: BBS, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, AO or SAGECal, a catalogue of PyBDSF, LoBES or "
-    "GLEAM-X, a map of the sky (HEALPix), or a model image (FITS, Jy/pixel"
+    "GLEAM-X, a map of the sky (HEALPix), SkyH5, or a model image (FITS, Jy/pixel"
 )
 
 
