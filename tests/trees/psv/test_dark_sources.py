@@ -52,9 +52,9 @@ def test_no_numbers_are_seen(where, device):
 
 @on_devices
 def test_flux_at_one_channel_is_enough(device):
-    flux = np.zeros((N_SOURCE, len(FREQ_HZ)))
-    flux[8, 3] = 2.0
-    values, notes = visibilities(rt.Constant(flux, cells_rank=1, axes=("freq",)), device, shape=None)
+    flux = np.zeros((N_SOURCE, 1, len(FREQ_HZ)))
+    flux[8, 0, 3] = 2.0
+    values, notes = visibilities(rt.Constant(flux, cells_rank=2), device, shape=None)
     assert f"1 of {N_SOURCE} sources" in notes
     assert not values[0, 0][:, [0, 1, 2, 4]].any()
     np.testing.assert_allclose(np.abs(values[0, 0][:, 3]), 2.0, rtol=1e-12)

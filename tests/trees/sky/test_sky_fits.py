@@ -261,6 +261,36 @@ def test_planes_of_several_frequencies_are_spectra(tmp_path, order):
         np.testing.assert_allclose(nearest["x48y4"], expected, atol=1e-6)
 
 
+def test_planes_through_which_no_polynomial_goes_are_tables(tmp_path):
+    planes = np.concatenate([polynomial(1), polynomial(1)])
+    planes[:, 3, 47] = np.random.default_rng(2).normal(size=10)
+    at_hz = 1.4e9 + 1e7 * np.arange(10)
+    sky = rt.sky.read(cube(tmp_path / "a.fits", planes, CDELT4=1e7))
+    assert sky.has_table.all()
+    between = 0.5 * (at_hz[1:] + at_hz[:-1])
+    for name, (x, y) in {"x26y21": (25, 20), "x48y4": (47, 3)}.items():
+        np.testing.assert_allclose(seen(sky, at_hz)[name], planes[:, y, x], atol=1e-6)
+        expected = 0.5 * (planes[1:, y, x] + planes[:-1, y, x])
+        np.testing.assert_allclose(seen(sky, between)[name], expected, atol=1e-6)
+
+
+def test_polarised_planes_of_several_frequencies_are_tables(tmp_path):
+    from rimetree.sky_fluxes import stokes_at
+
+    both = np.stack([polynomial(1), 0.1 * polynomial(2)], axis=1)
+    both[:, :, 5, 6] = [0, 0.3]  # of Q alone
+    one = fits.PrimaryHDU(np.asarray(both, np.float32))
+    with fits.open(cube(tmp_path / "a.fits", polynomial(1))) as units:
+        one.header.update({k: v for k, v in units[0].header.items() if k[:5] in ("CTYPE", "CRVAL", "CDELT", "CRPIX")})
+    one.header["BUNIT"] = "Jy/pixel"
+    one.writeto(tmp_path / "b.fits")
+    sky = rt.sky.read(tmp_path / "b.fits")
+    found = dict(zip(sky.names, stokes_at(sky, FREQUENCY_HZ), strict=True))
+    for name, (x, y) in {"x26y21": (25, 20), "x48y4": (47, 3), "x7y6": (6, 5)}.items():
+        np.testing.assert_allclose(found[name][:2].T, both[:, :, y, x], atol=1e-6)
+        assert not found[name][2:].any()
+
+
 def test_planes_of_frequencies_that_do_not_go_together_are_refused(tmp_path):
     planes = polynomial(1)
     for header, said in (
@@ -269,18 +299,6 @@ def test_planes_of_frequencies_that_do_not_go_together_are_refused(tmp_path):
     ):
         with pytest.raises(rt.sky.SkyModelError, match=said):
             rt.sky.read(cube(tmp_path / "a.fits", planes, **header))
-    noise = np.concatenate([planes, planes])
-    noise[:, 3, 47] = np.random.default_rng(2).normal(size=10)
-    with pytest.raises(rt.sky.UnsupportedError, match="no polynomials of 4 coefficients go through"):
-        rt.sky.read(cube(tmp_path / "a.fits", noise, CDELT4=1e7))
-    both = np.repeat(planes[:, None], 2, axis=1)
-    one = fits.PrimaryHDU(np.asarray(both, np.float32))
-    with fits.open(cube(tmp_path / "a.fits", planes)) as units:
-        one.header.update({k: v for k, v in units[0].header.items() if k[:5] in ("CTYPE", "CRVAL", "CDELT", "CRPIX")})
-    one.header["BUNIT"] = "Jy/pixel"
-    one.writeto(tmp_path / "b.fits")
-    with pytest.raises(rt.sky.UnsupportedError, match="that are polarised are not supported"):
-        rt.sky.read(tmp_path / "b.fits")
     image(tmp_path / "c-0.fits", planes[:1])
     image(tmp_path / "c-1.fits", planes[1:2], CRVAL1=57.0, CRVAL3=1.5e9)
     with pytest.raises(rt.sky.SkyModelError, match=r"its pixels or its planes of STOKES are not those of .*c-0\.fits"):
