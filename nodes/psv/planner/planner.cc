@@ -309,9 +309,8 @@ std::string seconds_text(double seconds) {
 }
 
 std::string sources_text(const Sky<double>& sky) {
-  const std::string count = std::to_string(sky.n_source);
-  if (sky.n_left_out == 0) return count + " sources";
-  return count + " of " + std::to_string(sky.n_source + sky.n_left_out) + " sources (others have no flux)";
+  const std::string count = std::to_string(sky.n_source), all = std::to_string(sky.n_source + sky.n_left_out);
+  return sky.n_left_out == 0 ? count + " sources" : count + " of " + all + " sources (others have no flux)";
 }
 
 std::string about_text(double seconds) { return "about " + seconds_text(seconds) + " of one core"; }

@@ -125,8 +125,8 @@ def test_columns_of_errors_are_left_out_if_asked_for(tmp_path):
     ("columns", "header", "message"),
     [
         ({}, {"COORDSYS": None}, r"COORDSYS is None, expected C \(equatorial\), G \(galactic\) or E \(ecliptic\)"),
-        ({}, {"ORDERING": "NUNIQ"}, "ORDERING is 'NUNIQ', expected RING or NESTED"),
-        ({}, {"ORDERING": "NESTED", "NSIDE": 3}, "NSIDE is 3, expected a power of two, as ORDERING is NESTED"),
+        ({}, {"ORDERING": "NUNIQ"}, "pixels are in the order 'nuniq', expected ring or nested"),
+        ({}, {"ORDERING": "NESTED", "NSIDE": 3}, "NSIDE is 3, expected a power of two, as pixels are in nested order"),
         ({}, {"NSIDE": None}, "NSIDE is None"),
         ({}, {"NSIDE": 8}, "192 pixels, expected 768: NSIDE is 8"),
         ({}, {"unit": "K_CMB"}, r"the map is in K_CMB, expected K \(brightness temperature, not K_CMB\)"),

@@ -11,12 +11,13 @@ Fluxes are in Jy or K sr, those of pixels in Jy/sr or K (brightness temperature)
 An `extended_model_group` is the patch of its components. Stokes Q, U and V are not read, as the format does not say
 along which directions they are measured.
 
-Source: Hazelton et al. 2023, "Memo: SkyH5 file format" (pyradiosky, docs/references/skyh5_memo); pyradiosky's
-`skymodel.py` for files older than that.
+Source: Hazelton et al. 2023, "Memo: SkyH5 file format" (pyradiosky, docs/references/skyh5_memo); pyradiosky 1.1.2 for
+files older than that.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,7 +36,10 @@ _FRAMES = ("icrs", "fk5", "galactic")
 
 
 def is_hdf5(file: str) -> bool:
-    """Whether a file begins as HDF5 files do. What cannot be opened does not."""
+    """Whether a file begins as HDF5 files do. What cannot be opened does not. A pipe can be read once only, and is
+    taken to be text."""
+    if not os.path.isfile(file):
+        return False
     try:
         with open(file, "rb") as stream:
             return stream.read(len(_SIGNATURE)) == _SIGNATURE
