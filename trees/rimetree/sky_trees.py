@@ -180,7 +180,7 @@ def _table_nodes(ns: NodeScope, sky: SkyModel) -> NodeDef:
     found = rt.Interpolate(ns.table, ns.table_place, outside="edge")
     if fluxes.ndim == 3:
         return found
-    none = rt.Constant(np.zeros(len(sky)))
+    none = ns.no_flux << rt.Constant(np.zeros(len(sky)))
     return rt.Transpose(rt.Composer(found, none, none, none, dims=[0]))
 
 

@@ -20,7 +20,7 @@ _WRITABLE = click.Choice(["bbs", "wsclean", "hyperdrive", "skyh5"])
 @click.group("sky")
 def command() -> None:
     """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, AO, SAGECal,
-    catalogues (PyBDSF, LoBES, GLEAM-X), model images, maps of the sky (HEALPix)."""
+    catalogues (PyBDSF, LoBES, GLEAM-X), model images, maps of the sky (HEALPix), SkyH5."""
 
 
 @command.command("show")
