@@ -94,10 +94,10 @@ def test_bands_beyond_a_table_are_warned_of():
         ([1e8, 1e8], [1.0, 2.0], "must be ascending, and none of them twice"),
         ([2e8, 1e8], [1.0, 2.0], "must be ascending"),
         ([100.0, 200.0], [1.0, 2.0], "is it in MHz"),
-        ([1e8, 2e8], [1.0, np.nan], "fluxes of a table must be finite"),
+        ([1e8, 2e8], [1.0, np.nan], "stokes_jy of a table must be finite"),
         ([1e8, 2e8], np.ones((2, 2)), r"of shape \[2, 2\], expected \[2\] or \[2,4\]"),
         ([1e8, 2e8], np.ones(3), r"of shape \[3\]"),
-        ([1e8, 2e8] * u.s, [1.0, 2.0], "frequencies of a table"),
+        ([1e8, 2e8] * u.s, [1.0, 2.0], "frequency_hz of a table"),
     ],
 )
 def test_what_is_no_table(at_hz, flux_jy, said):

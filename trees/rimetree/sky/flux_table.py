@@ -33,10 +33,10 @@ class FluxTable:
 
     def __post_init__(self) -> None:
         frequency_hz = _frequencies(self.frequency_hz)
-        stokes_jy = _finite(self.stokes_jy, "fluxes of a table", "Jy")
+        stokes_jy = _finite(self.stokes_jy, "stokes_jy of a table", "Jy")
         if stokes_jy.shape not in ((len(frequency_hz),), (len(frequency_hz), 4)):
             raise SkyModelError(
-                f"fluxes of a table are of shape {list(stokes_jy.shape)}, expected [{len(frequency_hz)}] or "
+                f"stokes_jy of a table is of shape {list(stokes_jy.shape)}, expected [{len(frequency_hz)}] or "
                 f"[{len(frequency_hz)},4]: one or I, Q, U, V for each frequency"
             )
         _put(self, frequency_hz, _read_only(stokes_jy))
@@ -105,7 +105,7 @@ def tables_of(frequency_hz: ArrayLike, stokes_jy: NDArray[np.float64]) -> list[F
     """A table for each source, of fluxes [source,F] of I or [source,F,4], which share the frequencies. They are looked
     at together, as there may be millions. Raises `SkyModelError` as `FluxTable`."""
     frequency_hz = _frequencies(frequency_hz)
-    stokes_jy = _read_only(_finite(stokes_jy, "fluxes of a table", "Jy"))
+    stokes_jy = _read_only(_finite(stokes_jy, "stokes_jy of a table", "Jy"))
     tables = []
     for fluxes in stokes_jy:
         table = object.__new__(FluxTable)
@@ -145,11 +145,11 @@ def _put(table: FluxTable, frequency_hz: NDArray[np.float64], stokes_jy: NDArray
 
 
 def _frequencies(given: ArrayLike) -> NDArray[np.float64]:
-    found = _finite(given, "frequencies of a table", "Hz")
+    found = _finite(given, "frequency_hz of a table", "Hz")
     if found.ndim != 1 or len(found) < 2:
-        raise SkyModelError(f"frequencies of a table are of shape {list(found.shape)}, expected [F] of at least two")
+        raise SkyModelError(f"frequency_hz of a table is of shape {list(found.shape)}, expected [F] of at least two")
     if not (np.diff(found) > 0).all():
-        raise SkyModelError("frequencies of a table must be ascending, and none of them twice")
+        raise SkyModelError("frequency_hz of a table must be ascending, and none of them twice")
     if found[0] < LOWEST_RADIO_HZ:
         raise SkyModelError(
             f"frequency {found[0]:g} Hz of a table is below what reaches the ground; is it in MHz? Hz is expected"
