@@ -35,6 +35,8 @@ def test_fluxes_are_on_straight_lines_and_beyond_the_ends_as_there():
     found = stokes_at(SkyModel((SOURCE,)), where_hz)[0]
     np.testing.assert_allclose(found[0], [1.0, 1.0, 2.0, 3.0, 1.75, -2.0, -2.0], rtol=1e-15)
     assert not found[1:].any()
+    with_zeros = replace(SOURCE, table=FluxTable(AT_HZ, np.outer(FLUX_JY, [1, 0, 0, 0])))
+    np.testing.assert_array_equal(stokes_at(SkyModel((with_zeros,)), where_hz)[0], found)
     assert TABLE.at(1.05e8) == (2.0, 0.0, 0.0, 0.0)
 
 
