@@ -1,14 +1,17 @@
-// Interpolate: a table at places between its entries, linear along each of its first k dimensions
-//   sum over the 2^k corners around the place of (product of the distances from the opposite corner) table[corner]
+// Interpolate: a table at places between its entries, along each of its first k dimensions
+//   linear  sum over the 2^k corners around the place of (product of the distances from the opposite corner)
+//           table[corner]
+//   cubic   the same over 4^k entries with the weights of cubic convolution, exact for polynomials of second order;
+//           beyond the first and the last entry the table is continued by the parabola through three
 //
 // Children: table [n1, .., nk, ..], real or complex; place, real: where to look, in steps of the table from its first
 // entry: [k] or [source,k], or one child for each of 2 or 3 indices, [] or [source]. A vector alone is one place: of
 // one index for each source the child is [source,1]. State: outside (text, default "nan"): what there is beyond the
-// first and the last entry: "nan", "zero", or "edge" (the nearest entry's value). Up to 1e-6 of a step beyond counts as
-// at the entry: it is rounding, of times in seconds of MJD as well, that are counted in steps. Result: [..] or
-// [source,..], unit of the table; complex if it is. Flags: union. Derivative: exact, by dual numbers; with respect to
-// the place that of the piece towards larger indices. Press et al. 2007, Numerical Recipes, 3rd ed., 3.6 (bilinear
-// interpolation).
+// first and the last entry: "nan", "zero", or "edge" (the nearest entry's value); method (text, default "linear"). Up
+// to 1e-6 of a step beyond counts as at the entry: it is rounding, of times in seconds of MJD as well, that are counted
+// in steps. Result: [..] or [source,..], unit of the table; complex if it is. Flags: union. Derivative: exact, by dual
+// numbers; with respect to the place that of the piece towards larger indices. Press et al. 2007, Numerical Recipes,
+// 3rd ed., 3.6 (bilinear interpolation); Keys 1981, IEEE Trans. ASSP 29, 1153 (cubic convolution, a = -1/2).
 #include <array>
 #include <cmath>
 #include <limits>
@@ -20,7 +23,8 @@ namespace rimetree {
 
 namespace {
 
-enum class Outside : std::uint8_t { nan, zero, edge };  // as in the field's choices
+enum class Outside : std::uint8_t { nan, zero, edge };  // as in the fields' choices
+enum class Method : std::uint8_t { linear, cubic };
 
 // Numbers that record have their own of these two (recorded.h).
 template <class T>
@@ -36,6 +40,7 @@ T weighed(T weight, T x) {
 }
 
 constexpr int kMostIndices = 3;
+constexpr int kMostEntries = 4;     // around a place, along one dimension
 constexpr double kRounding = 1e-6;  // of places
 constexpr const char* kPlaceShape = "[k] or [source,k], k = 1, 2 or 3; or 2 or 3 children [] or [source]";
 
@@ -46,6 +51,7 @@ struct InterpolateBody {
   std::size_t n_source;
   std::size_t entry;  ///< elements of one
   Outside outside;
+  Method method;
 
   std::size_t items() const { return n_source; }
 
@@ -54,7 +60,7 @@ struct InterpolateBody {
     using Real = typename In::Real;
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const TensorShape& table = in.dims(0);
-    Corner<Real> corner[1 << kMostIndices] = {{Real(0.0), Real(1.0)}};
+    Corner<Real> corner[kMostEntries * kMostEntries * kMostEntries] = {{Real(0.0), Real(1.0)}};
     Real is_number(1.0), is_inside(1.0);  // or 0
     int n = 1;
     for (int d = 0; d < k; ++d) {
@@ -71,14 +77,13 @@ struct InterpolateBody {
       const Real on_table = chosen(at > last, Real(last), chosen(at < 0.0, Real(0.0), Real(at)));
       const Real moves = (place - Real(at)) + (on_table - lower);
       const Real part = chosen(at > last + kRounding, on_table - lower, chosen(at < -kRounding, Real(0.0), moves));
-      const double length = table[d], step = table[d] > 1 ? 1 : 0;
-      for (int c = 0; c < n; ++c) {
-        const Corner<Real> from = corner[c];
-        const Real first = from.index * length + lower;
-        corner[c] = {first, from.weight * (1.0 - part)};
-        corner[c + n] = {first + step, from.weight * part};
-      }
-      n *= 2;
+      const double length = table[d];
+      const Entries<Real> along =
+          method == Method::cubic && table[d] > 2 ? by_cubics(lower, part, table[d]) : by_lines(lower, part, table[d]);
+      for (int e = along.count - 1; e >= 0; --e)  // the first, which holds what the others are made of, last
+        for (int c = 0; c < n; ++c)
+          corner[c + e * n] = {corner[c].index * length + along.first + double(e), corner[c].weight * along.weight[e]};
+      n *= along.count;
     }
     const bool is_edge = outside == Outside::edge;
     const Real is_kept = is_edge ? is_number : is_inside;
@@ -96,6 +101,41 @@ struct InterpolateBody {
     Real index;  ///< which entry
     Real weight;
   };
+  /// Entries around a place along one dimension, from the `first` on.
+  template <class Real>
+  struct Entries {
+    Real first;
+    int count;
+    Real weight[kMostEntries];
+  };
+  /// Of the place that is `part` of a step from entry `lower` on.
+  template <class Real>
+  static Entries<Real> by_lines(Real lower, Real part, std::int32_t length) {
+    if (length < 2) return {lower, 1, {Real(1.0)}};
+    return {lower, 2, {1.0 - part, part}};
+  }
+  /// The same in tables of three entries or more.
+  template <class Real>
+  static Entries<Real> by_cubics(Real lower, Real part, std::int32_t length) {
+    const Real u = part, square = u * u, cube = square * u;
+    // What the entries from lower - 1 to lower + 2 count for.
+    const Real before = square - 0.5 * (u + cube), at = 1.0 + 1.5 * cube - 2.5 * square;
+    const Real after = 2.0 * square + 0.5 * u - 1.5 * cube, beyond = 0.5 * (cube - square);
+    // In the first and the last step one of them is that of a parabola through the other three: 3 a - 3 b + c.
+    const Real first[] = {at + 3.0 * before, after - 3.0 * before, beyond + before, Real(0.0)};
+    const Real last[] = {Real(0.0), before + beyond, at - 3.0 * beyond, after + 3.0 * beyond};
+    const Real inside[] = {before, at, after, beyond};
+    const auto is_first = lower<Real(0.5), is_last = lower> Real(length - 2.5);
+    Entries<Real> found{Real(0.0), std::min(length, kMostEntries), {}};
+    if (length == 3) {
+      for (int e = 0; e < 3; ++e) found.weight[e] = chosen(is_first, first[e], last[e + 1]);
+      return found;
+    }
+    found.first = chosen(is_first, lower, chosen(is_last, lower - 2.0, lower - 1.0));
+    for (int e = 0; e < kMostEntries; ++e)
+      found.weight[e] = chosen(is_first, first[e], chosen(is_last, last[e], inside[e]));
+    return found;
+  }
   template <class In>
   typename In::Real place_of(const In& in, std::size_t s, int d) const {
     const auto real_part = [](const auto& x) {
@@ -129,16 +169,21 @@ struct InterpolateBody {
 
 class Interpolate final : public CellNode<Interpolate> {
  public:
-  explicit Interpolate(const State& state) : CellNode(state), outside_(static_cast<Outside>(state.choice("outside"))) {}
+  explicit Interpolate(const State& state)
+      : CellNode(state),
+        outside_(static_cast<Outside>(state.choice("outside"))),
+        method_(static_cast<Method>(state.choice("method"))) {}
   static constexpr Numbers kNumbers = Numbers::same;
 
   static NodeClass info() {
     return {
         .name = "Interpolate",
-        .summary = "A table at places between its entries, linear along each of its first dimensions.",
-        .formula = "k = 1: (1 - p + i) table[i] + (p - i) table[i+1], i = floor p; k = 2, 3: the same along each",
+        .summary = "A table at places between its entries, by lines or cubics along each of its first dimensions.",
+        .formula =
+            "linear, k = 1: (1 - p + i) table[i] + (p - i) table[i+1], i = floor p; k = 2, 3: the same along "
+            "each; cubic: of table[i-1] to table[i+2], with the weights of cubic convolution",
         .result = "the table's other dimensions, or [source, ..]; unit of the table; complex if it is",
-        .reference = "Press et al. 2007, Numerical Recipes, 3rd ed., 3.6",
+        .reference = "Press et al. 2007, Numerical Recipes, 3rd ed., 3.6; Keys 1981, IEEE Trans. ASSP 29, 1153",
         .children = {{.label = "table",
                       .shape = "tensor: [n,..], [n,m,..] or [n,m,l,..]",
                       .unit = "any",
@@ -155,7 +200,13 @@ class Interpolate final : public CellNode<Interpolate> {
                    .default_value = std::string("nan"),
                    .doc = "what there is beyond the first and the last entry: nan, zero, or edge (the value of the "
                           "nearest entry)",
-                   .choices = {"nan", "zero", "edge"}}},
+                   .choices = {"nan", "zero", "edge"}},
+                  {.name = "method",
+                   .type = StateType::text,
+                   .default_value = std::string("linear"),
+                   .doc = "linear, or cubic: smoother, and closer by far where the table is, of four entries along "
+                          "each dimension (linear of two); it goes beyond the entries beside kinks",
+                   .choices = {"linear", "cubic"}}},
         .minimum_children = 1};
   }
 
@@ -174,7 +225,7 @@ class Interpolate final : public CellNode<Interpolate> {
   }
   void bind(std::span<const TensorShape* const> children) override {
     const Places places = places_in(children);
-    body_ = {places.k, static_cast<std::size_t>(places.n_source >= 0 ? places.n_source : 1), 1, outside_};
+    body_ = {places.k, static_cast<std::size_t>(places.n_source >= 0 ? places.n_source : 1), 1, outside_, method_};
     for (int d = places.k; d < children[0]->rank; ++d) body_.entry *= static_cast<std::size_t>((*children[0])[d]);
   }
   InterpolateBody body() const { return body_; }
@@ -217,6 +268,7 @@ class Interpolate final : public CellNode<Interpolate> {
   }
 
   Outside outside_;
+  Method method_;
   InterpolateBody body_{};
 };
 

@@ -47,6 +47,65 @@ TEST(InterpolateNode, IsNotSpoiltByEntriesThatDoNotCount) {
   EXPECT_TRUE(std::isnan(value_at(x->value, 2).re));
 }
 
+/// By cubics, at places along a table of one dimension.
+std::vector<double> by_cubics(const std::vector<double>& table, const std::vector<double>& places,
+                              const std::string& outside = "nan") {
+  const auto of = [](std::size_t n) { return static_cast<std::int32_t>(n); };
+  TestForest forest;
+  forest.constant("table", array({of(table.size())}, table)).constant("at", array({of(places.size()), 1}, places));
+  const State state{{"outside", outside}, {"method", std::string("cubic")}};
+  const ResultPtr x = forest.node("x", "Interpolate", {"table", "at"}, state).evaluate("x");
+  expect_ok(x);
+  std::vector<double> found;
+  for (std::size_t s = 0; s < places.size(); ++s) found.push_back(value_at(x->value, s).re);
+  return found;
+}
+
+TEST(InterpolateNode, ByCubicsParabolasAreExact) {
+  const auto parabola = [](double x) { return 3.0 - 2.0 * x + 0.7 * x * x; };
+  for (int n = 3; n < 8; ++n) {
+    std::vector<double> table, places;
+    for (int i = 0; i < n; ++i) table.push_back(parabola(i));
+    for (double x = 0; x <= n - 1; x += 0.125) places.push_back(x);
+    const std::vector<double> found = by_cubics(table, places);
+    for (std::size_t k = 0; k < places.size(); ++k) EXPECT_NEAR(found[k], parabola(places[k]), 1e-13) << n << " " << k;
+  }
+  EXPECT_EQ(by_cubics({2, 6}, {0, 0.25, 1}), (std::vector<double>{2, 3, 6}));
+  EXPECT_EQ(by_cubics({2}, {0}), (std::vector<double>{2}));
+}
+
+TEST(InterpolateNode, ByCubicsEntriesAreMetAndStepsGoOnSmoothly) {
+  const std::vector<double> table = {1, 4, -2, 0.5, 7, 3};
+  EXPECT_EQ(by_cubics(table, {0, 1, 2, 3, 4, 5}), table);
+  const double h = 1e-5;
+  for (double entry : {1.0, 2.0, 3.0, 4.0}) {
+    const auto v = by_cubics(table, {entry - 2 * h, entry - h, entry + h, entry + 2 * h});
+    EXPECT_NEAR((v[1] - v[0]) / h, (v[3] - v[2]) / h, 2e-3) << entry;
+    EXPECT_NEAR((v[2] - v[1]) / (2 * h), (table[std::size_t(entry + 1)] - table[std::size_t(entry - 1)]) / 2, 1e-4);
+  }
+  // Half a step from entries: (-1, 9, 9, -1) / 16.
+  EXPECT_NEAR(by_cubics(table, {2.5})[0], (-4 + 9 * (-2 + 0.5) - 7) / 16.0, 1e-15);
+  EXPECT_EQ(by_cubics(table, {-3, 8}, "edge"), (std::vector<double>{1, 3}));
+  EXPECT_EQ(by_cubics(table, {-3, 8}, "zero"), (std::vector<double>{0, 0}));
+}
+
+TEST(InterpolateNode, ByCubicsEachDimensionIsSo) {
+  // (1 + i^2) (2 - j + j^2) of [5,3,2], and its root: of each dimension a parabola.
+  std::vector<double> table;
+  const auto value = [](double i, double j) { return (1 + i * i) * (2 - j + j * j); };
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 3; ++j) table.insert(table.end(), {value(i, j), -10 * value(i, j)});
+  for (const auto& [i, j] : {std::pair(0.0, 0.0), {4.0, 2.0}, {0.25, 1.5}, {3.9, 0.1}, {2.5, 1.25}}) {
+    TestForest forest;
+    forest.constant("table", array({5, 3, 2}, table)).constant("i", i).constant("j", j);
+    const ResultPtr x =
+        forest.node("x", "Interpolate", {"table", "i", "j"}, {{"method", std::string("cubic")}}).evaluate("x");
+    expect_ok(x);
+    EXPECT_NEAR(value_at(x->value, 0).re, value(i, j), 1e-13);
+    EXPECT_NEAR(value_at(x->value, 1).re, -10 * value(i, j), 1e-12);
+  }
+}
+
 TEST(InterpolateNode, TakesNoComplexPlaces) {
   TestForest forest;
   forest.constant("table", array({2}, {1, 2})).constant("place", complex_array({1}, {{0.5, 1}}));
@@ -67,7 +126,7 @@ TEST(InterpolateNode, TakesTablesOfOneEntry) {
 
 /// A complex table [3,4,5,4] and 20 places, of which the first index varies along frequency and is the same for all;
 /// `together`: all indices in one child.
-TestForest beam(bool together, int n_source = 20) {
+TestForest beam(bool together, int n_source = 20, const std::string& method = "linear") {
   std::vector<Complex<double>> table;
   for (int i = 0; i < 3 * 4 * 5 * 4; ++i) table.emplace_back(std::sin(1.0 + i), std::cos(2.0 * i));
   std::vector<double> x, y, both;
@@ -88,10 +147,11 @@ TestForest beam(bool together, int n_source = 20) {
     forest.constant("x", array({n_source}, x)).constant("y", array({n_source}, y));
     forest.node("rows", "Composer", {"of_each", "x", "y"}, {{"dims", array({2}, {3.0, double(n_source)})}});
     forest.node("place", "Transpose", {"rows"});
-    forest.node("row", "Interpolate", {"table", "place"}, {{"outside", std::string("zero")}});
+    forest.node("row", "Interpolate", {"table", "place"}, {{"outside", std::string("zero")}, {"method", method}});
   } else {
     forest.constant("x", array({n_source}, x)).constant("y", array({n_source}, y));
-    forest.node("row", "Interpolate", {"table", "steps", "x", "y"}, {{"outside", std::string("zero")}});
+    forest.node("row", "Interpolate", {"table", "steps", "x", "y"},
+                {{"outside", std::string("zero")}, {"method", method}});
   }
   forest.node("E", "Composer", {"row"}, {{"dims", array({3}, {double(n_source), 2.0, 2.0})}});
   return forest;
@@ -119,8 +179,8 @@ TEST(InterpolateNode, TakesEachIndexFromAChildOfItsOwn) {
 }
 
 TEST(InterpolateNode, IsAPartOfAProgramWithWhatReadsIt) {
-  for (const bool together : {false, true}) {
-    TestForest forest = beam(together, 240);  // as many as the table has numbers
+  for (const auto& [together, method] : {std::pair(false, "linear"), {true, "linear"}, {false, "cubic"}}) {
+    TestForest forest = beam(together, 240, method);  // as many as the table has numbers
     forest.node("EH", "ConjTranspose", {"E"}).node("power", "MatrixMultiply", {"E", "EH"});
     forest.node("x0", "Selector", {"power"}, {{"index", array({1, 3}, {-1, 0, 0})}});
     const ResultPtr x = forest.evaluate("x0");

@@ -42,7 +42,7 @@ from .writing.scope import NodeDef, NodeScope, NodeStub
 
 if TYPE_CHECKING:  # what is loaded when it is used
     from . import calibration, ms, plots, sky, telescopes  # noqa: F401
-    from .beams import Beam, BeamPattern, StationBeam, lofar_beams
+    from .beams import Beam, BeamPattern, StandingPattern, StationBeam, lofar_beams
     from .observing.mounts import azimuth_elevation, feed_rotation, parallactic_angle
     from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
 
@@ -51,7 +51,7 @@ __version__ = "0.1.0"
 __getattr__, __dir__ = when_used(
     __name__,
     {
-        "beams": "Beam BeamPattern StationBeam lofar_beams",
+        "beams": "Beam BeamPattern StandingPattern StationBeam lofar_beams",
         "observing.mounts": "azimuth_elevation feed_rotation parallactic_angle",
         "sky_trees": "SkyNodes many_node_tree psv_tree sky_nodes",
     },
@@ -77,6 +77,7 @@ __all__ = [
     "SkyNodes",
     "SolutionFlag",
     "SolveReport",
+    "StandingPattern",
     "StationBeam",
     "Verification",
     "azimuth_elevation",

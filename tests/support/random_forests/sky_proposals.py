@@ -172,7 +172,10 @@ def propose_interpolation(g: Growth, _):
     children = [("place", g.constant(places))]
     if g.chance(0.5):  # each index in a child of its own, of all sources or of each
         children = [("place", g.constant(g.one_of(index, index.flat[0]))) for index in np.moveaxis(places, -1, 0)]
-    return [("table", g.constant(table)), *children], {"outside": g.one_of("nan", "zero", "edge")}
+    return [("table", g.constant(table)), *children], {
+        "outside": g.one_of("nan", "zero", "edge"),
+        "method": g.one_of("linear", "cubic"),
+    }
 
 
 @proposal("Stokes")

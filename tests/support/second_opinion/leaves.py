@@ -92,9 +92,29 @@ def places_of(places: list[Value]) -> tuple[np.ndarray, tuple[int, ...]]:
     return np.stack(np.broadcast_arrays(*one_by_one)), next(iter(sources), ())
 
 
+def entry_weights(at: np.ndarray, n: int, method: str) -> np.ndarray:
+    """[..., entry]: what each of n entries counts for at places [...] of a table.
+
+    By lines: hats of height 1 and half width 1. By cubics: Hermite's polynomials, with slopes that are half of the
+    difference of both neighbours, and at the ends those of parabolas.
+    """
+    if n < 3 or method == "linear":
+        return np.clip(1 - np.abs(at[..., None] - np.arange(n)), 0, None)
+    entries, slopes = np.eye(n), (np.eye(n, k=1) - np.eye(n, k=-1)) / 2
+    slopes[0, :3], slopes[-1, -3:] = [-1.5, 2, -0.5], [0.5, -2, 1.5]
+    known = np.where(np.isnan(at), 0, at)
+    i = np.clip(np.floor(known).astype(int), 0, n - 2)
+    t = (known - i)[..., None]
+    return (
+        (1 + 2 * t) * (1 - t) ** 2 * entries[i]
+        + t * (1 - t) ** 2 * slopes[i]
+        + t**2 * (3 - 2 * t) * entries[i + 1]
+        - t**2 * (1 - t) * slopes[i + 1]
+    )
+
+
 @opinion("Interpolate")
 def interpolate(call: Call) -> Value:
-    """Each entry counts by hats of height 1 and half width 1 around it."""
     table = call.child("table")
     p, sources = places_of([child for child, own in zip(call.children, call.labels, strict=True) if own == "place"])
     k = len(p)
@@ -106,9 +126,9 @@ def interpolate(call: Call) -> Value:
     # [member, source, entries.., axes] times [member, entries.., numbers, axes]
     weight = np.ones((*p.shape[1:3], *[1] * k, *p.shape[3:]))
     for d in range(k):
-        at = np.clip(p[d], 0, last[d]).reshape(*p.shape[1:3], *[1] * k, *p.shape[3:])
-        index = np.arange(table.dims[d]).reshape(1, 1, *[-1 if e == d else 1 for e in range(k)], 1, 1, 1, 1)
-        weight = weight * np.clip(1 - np.abs(at - index), 0, None)
+        own = entry_weights(np.clip(p[d], 0, last[d]), table.dims[d], call.state["method"])
+        own = np.moveaxis(own, -1, 2)  # [member, source, entry, axes]
+        weight = weight * own.reshape(*own.shape[:2], *[-1 if e == d else 1 for e in range(k)], *own.shape[3:])
     weight, grid = weight[(slice(None),) * (2 + k) + (None,)], grid[:, None]
     with np.errstate(invalid="ignore"):
         terms = np.where(weight == 0, 0, weight * grid)

@@ -3,6 +3,7 @@
     sky = rt.sky.read("field.skymodel").seen_through(rt.Beam.of_dish(25.0))
     sky = sky.seen_through([rt.Beam.of_dish(diameter_m) for diameter_m in diameters])  # of each antenna
     sky = sky.seen_through(rt.BeamPattern.read("beam_$(corr)_$(reim).fits", site_m=site))
+    sky = sky.seen_through(rt.StandingPattern.read("hera.beamfits", site))
     sky = sky.seen_through([rt.StationBeam.read("layout.txt", xyz_m) for xyz_m in antenna_xyz_m])
 
 A `SkyModel` carries its beam, or those of its antennas, along: whatever predicts it, images it or calibrates against it
@@ -16,6 +17,7 @@ from .lofar import lofar_beams
 from .oskar import oskar_layouts
 from .pattern import BeamPattern
 from .place import Place, drift_frame
+from .standing_pattern import StandingPattern
 from .station import StationBeam, read_layout
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "Beam",
     "BeamPattern",
     "Place",
+    "StandingPattern",
     "StationBeam",
     "beams_text",
     "drift_frame",

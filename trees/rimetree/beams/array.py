@@ -17,9 +17,10 @@ from ..writing.scope import NodeScope, NodeStub
 from .dish import Beam
 from .pattern import BeamPattern
 from .place import Place
+from .standing_pattern import StandingPattern
 from .station import StationBeam
 
-AnyBeam = Beam | BeamPattern | StationBeam
+AnyBeam = Beam | BeamPattern | StandingPattern | StationBeam
 
 
 def kinds_of(beams: AnyBeam | Sequence[AnyBeam]) -> tuple[list[AnyBeam], list[int]]:
@@ -91,7 +92,7 @@ def require_feed(beams: Sequence[AnyBeam], feed: str) -> None:
 
 def require_pointing(beams: AnyBeam | Sequence[AnyBeam] | None) -> None:
     """Raises `Error` where beams point to the phase centre, which must be that of the Measurement Set then."""
-    if beams is not None and any(beam.pointing_rad is None for beam in kinds_of(beams)[0]):
+    if beams is not None and any(beam.follows_phase_centre for beam in kinds_of(beams)[0]):
         raise Error(
             "the sky is seen through beams that point to the phase centre, and the phase centre is not that of the "
             "set: give the beams a pointing_rad"

@@ -103,6 +103,11 @@ class Beam:
         """Whether what it lets through of a place on the sky does."""
         return self.azel_rad is not None
 
+    @property
+    def follows_phase_centre(self) -> bool:
+        """Whether it points there, wherever that is."""
+        return self.pointing_rad is None and self.azel_rad is None
+
     def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
         """[S], real. Writes nodes of the k-th beam of a scope."""
         if self.azel_rad is None:

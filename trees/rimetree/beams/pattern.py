@@ -152,6 +152,11 @@ class BeamPattern:
         """Whether what it lets through of a place on the sky does."""
         return self.site_m is not None
 
+    @property
+    def follows_phase_centre(self) -> bool:
+        """Whether it points there, wherever that is."""
+        return self.pointing_rad is None
+
     def pointed_at(self, radec_rad: Sequence[float]) -> BeamPattern:
         """The same, towards another place of the sky."""
         return replace(self, pointing_rad=radec_rad)

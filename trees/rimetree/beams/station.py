@@ -159,6 +159,11 @@ class StationBeam:
 
     varies_in_time: ClassVar[bool] = True
 
+    @property
+    def follows_phase_centre(self) -> bool:
+        """Whether it points there, wherever that is."""
+        return self.pointing_rad is None and self.azel_rad is None
+
     def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
         """[S], or [S,2,2] where it is not scalar. Writes nodes of the k-th beam of a scope."""
         ns.horizon(k) << horizon_nodes(place.centre, self.axes)

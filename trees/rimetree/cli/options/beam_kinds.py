@@ -75,11 +75,13 @@ def maker_of(text: str) -> Maker:
 
     if "$(" in text:
         return _pattern(text.strip())
+    if os.path.isfile(text) or text.strip().lower().endswith((".beamfits", ".fits", ".uvbeam")):
+        return _standing(text.strip())
     kind, _, rest = (part.strip() for part in text.partition(":"))
     if kind.lower() not in _KINDS:
         raise Error(
-            f"there is no beam {kind!r}; there are {', '.join(_KINDS)}, and files of names with $(corr) and $(reim), "
-            "in single quotes, so that the shell leaves them as they are"
+            f"there is no beam {kind!r}; there are {', '.join(_KINDS)}, files of UVBeam (beamfits), and files of "
+            "names with $(corr) and $(reim), in single quotes, so that the shell leaves them as they are"
         )
     expected, least, most, make = _KINDS[kind.lower()]
     given = [part.strip() for part in rest.split(",")] if rest else []
@@ -129,6 +131,22 @@ def _pattern(files: str) -> Maker:
                 f"known of {' and '.join((TURNING[0], *STANDING))}"
             )
         return replace(pattern, site_m=antenna.middle_m if mount in TURNING else None)
+
+    return of
+
+
+def _standing(file: str) -> Maker:
+    """Antennas of a compact array have one horizon."""
+    from rimetree import StandingPattern
+    from rimetree.beams.uvbeam import read_beamfits
+
+    found = read_beamfits(file)
+    any_place: list[StandingPattern] = []
+
+    def of(antenna: Antenna) -> AnyBeam:
+        if not any_place:
+            any_place.append(StandingPattern.of_far_field(found, place_of(antenna), name=file))
+        return replace(any_place[0], site_m=place_of(antenna))
 
     return of
 

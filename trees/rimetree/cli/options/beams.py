@@ -136,7 +136,8 @@ def beam_options(function: Callable, what: str = _OF_A_SKY, default: str = _NONE
         help=f"{what}: airy (of each dish's diameter in the set), 'airy: 25m, 2.5m' "
         "(diameter, blockage), 'gaussian: 57.5arcmin, 1.5GHz' or 'cosine: 57.5arcmin, 1.5GHz' (full width at half "
         "maximum of the power, which goes as 1/frequency), FITS cubes of the Jones matrix, "
-        "'beam_$(corr)_$(reim).fits', which turn on the sky with ALT-AZ mounts, or of aperture arrays 'station: "
+        "'beam_$(corr)_$(reim).fits', which turn on the sky with ALT-AZ mounts, hera.beamfits (UVBeam: electric fields in "
+        "azimuth and zenith angle, of antennas that stand), or of aperture arrays 'station: "
         "layout.txt, half-wave, 0.3m' (where elements are, as a file or OSKAR's telescope model; isotropic, short or "
         "half-wave dipoles; their height above a ground), mwa, or lofar (as the set says). May be repeated for arrays "
         f"of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'.{default}",
@@ -185,12 +186,13 @@ def antennas_of_telescope(telescope) -> list[Antenna]:
 
 def warn_of_patterns(model: SkyModel, groups: Sequence) -> None:
     """Says where a pattern from files was not given at the frequencies of some `MsGroup`s."""
-    from rimetree import BeamPattern
+    from rimetree import BeamPattern, StandingPattern
     from rimetree.beams import kinds_of
 
+    given = BeamPattern | StandingPattern
     kinds = [] if model is None or model.beam is None else kinds_of(model.beam)[0]
     for kind in kinds:
-        far = [group for group in groups if isinstance(kind, BeamPattern) and not kind.reaches(*group.frequency_hz)]
+        far = [group for group in groups if isinstance(kind, given) and not kind.reaches(*group.frequency_hz)]
         if far:
             low_hz, high_hz = far[0].frequency_hz
             log(
