@@ -53,7 +53,7 @@ std::vector<double> by_cubics(const std::vector<double>& table, const std::vecto
   const auto of = [](std::size_t n) { return static_cast<std::int32_t>(n); };
   TestForest forest;
   forest.constant("table", array({of(table.size())}, table)).constant("at", array({of(places.size()), 1}, places));
-  const State state{{"outside", outside}, {"method", std::string("cubic")}};
+  const TestForest::Fields state{{"outside", outside}, {"method", std::string("cubic")}};
   const ResultPtr x = forest.node("x", "Interpolate", {"table", "at"}, state).evaluate("x");
   expect_ok(x);
   std::vector<double> found;

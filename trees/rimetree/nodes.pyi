@@ -659,11 +659,12 @@ def Interpolate(
     table: Child,
     *place: Child | None,
     outside: Literal["nan", "zero", "edge"] = ...,
+    method: Literal["linear", "cubic"] = ...,
     origin: str | None = None,
 ) -> NodeDef:
-    """A table at places between its entries, linear along each of its first dimensions.
+    """A table at places between its entries, by lines or cubics along each of its first dimensions.
 
-        k = 1: (1 - p + i) table[i] + (p - i) table[i+1], i = floor p; k = 2, 3: the same along each
+        linear, k = 1: (1 - p + i) table[i] + (p - i) table[i+1], i = floor p; k = 2, 3: the same along each; cubic: of table[i-1] to table[i+2], with the weights of cubic convolution
 
     Children
         table (tensor: [n,..], [n,m,..] or [n,m,l,..], any)
@@ -676,10 +677,13 @@ def Interpolate(
         outside ('nan', 'zero' or 'edge', default 'nan')
             what there is beyond the first and the last entry: nan, zero, or edge (the value of the
             nearest entry)
+        method ('linear' or 'cubic', default 'linear')
+            linear, or cubic: smoother, and closer by far where the table is, of four entries along each
+            dimension (linear of two); it goes beyond the entries beside kinks
 
     Result: the table's other dimensions, or [source, ..]; unit of the table; complex if it is
 
-    Press et al. 2007, Numerical Recipes, 3rd ed., 3.6
+    Press et al. 2007, Numerical Recipes, 3rd ed., 3.6; Keys 1981, IEEE Trans. ASSP 29, 1153
     """
 
 def LMN(
