@@ -37,7 +37,9 @@ def directions(radec=RADEC, site=SITE):
         for axis, vector in enumerate(horizon(site)):
             ns.along(k, axis) << rt.UVW(rt.Constant(place), vector, np.zeros(3))
     forest = rt.Forest(ns)
-    return np.array([[forest.evaluate(ns.along(k, axis), CELLS)[2, :, 0] for k in range(len(radec))] for axis in range(3)])
+    return np.array(
+        [[forest.evaluate(ns.along(k, axis), CELLS)[2, :, 0] for k in range(len(radec))] for axis in range(3)]
+    )
 
 
 def dipoles_file(folder, azimuth=AZIMUTH, zenith_angle=ZENITH_ANGLE, frequency_hz=(1.4e8,), **how):
@@ -57,13 +59,15 @@ def test_fields_of_short_dipoles_are_those_of_a_station_of_one(tmp_path, step_de
     found = jones(rt.StandingPattern.read(dipoles_file(tmp_path, azimuth, zenith_angle), SITE))
     expected = jones(rt.StationBeam.of_elements([[0, 0]], SITE, element="short"))
     assert (expected == 0).all(axis=(1, 2, 4)).any() and (np.abs(expected).max(axis=(1, 2)) > 0.99).any()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-5 * (step_deg / 5) ** 3)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=8e-5 * (step_deg / 5) ** 3)
 
 
 def test_on_the_grid_it_is_what_the_file_says(tmp_path):
     """Of sources that are at places of the grid once: east, north and zenith there are those of the sky."""
     beam = rt.StandingPattern.read(some_file(tmp_path), SITE)
-    z, a = (np.ravel(x) for x in np.meshgrid(ZENITH_ANGLE[[0, 1, 3, 10, 17]], AZIMUTH[[0, 1, 20, 50, 71]], indexing="ij"))
+    z, a = (
+        np.ravel(x) for x in np.meshgrid(ZENITH_ANGLE[[0, 1, 3, 10, 17]], AZIMUTH[[0, 1, 20, 50, 71]], indexing="ij")
+    )
     # Where that is on the sky at the first time: the frame of the place, in the terms of the sky.
     axes = np.stack([directions([place])[:, 0, 0] for place in ((0, 0), (np.pi / 2, 0), (0, np.pi / 2))], axis=1)
     to = np.stack([np.sin(z) * np.cos(a), np.sin(z) * np.sin(a), np.cos(z)])
@@ -132,8 +136,11 @@ def test_vectors_units_and_axes_of_any_kind(tmp_path):
 
 
 def test_physical_fields_are_those_of_their_peak(tmp_path):
-    expected = jones(rt.StandingPattern.read(some_file(tmp_path), SITE))
-    table = some_pattern(BEAM_HZ, AZIMUTH, ZENITH_ANGLE) * np.array([3.0, 40.0, 5.0, 6.0])[:, None, None]
+    table = some_pattern(BEAM_HZ, AZIMUTH, ZENITH_ANGLE)
+    table /= np.abs(table).max(axis=(0, 1, 3, 4))[:, None, None]
+    file = write_beamfits(tmp_path / "peak.beamfits", table, BEAM_HZ, AZIMUTH, ZENITH_ANGLE)
+    expected = jones(rt.StandingPattern.read(file, SITE))
+    table = table * np.array([3.0, 40.0, 5.0, 6.0])[:, None, None]
     file = write_beamfits(tmp_path / "p.beamfits", table, BEAM_HZ, AZIMUTH, ZENITH_ANGLE, NORMSTD="physical")
     np.testing.assert_allclose(jones(rt.StandingPattern.read(file, SITE)), expected, rtol=0, atol=1e-12)
 
@@ -209,6 +216,8 @@ def test_damaged_files_are_told(tmp_path):
     with pytest.raises(rt.Error, match="site_m"):
         rt.StandingPattern.read(some_file(tmp_path), (1.0, 2.0))
     table[:, :, 1] = 0
-    file = write_beamfits(tmp_path / "0.beamfits", np.nan_to_num(table), BEAM_HZ, AZIMUTH, ZENITH_ANGLE, NORMSTD="physical")
+    file = write_beamfits(
+        tmp_path / "0.beamfits", np.nan_to_num(table), BEAM_HZ, AZIMUTH, ZENITH_ANGLE, NORMSTD="physical"
+    )
     with pytest.raises(rt.Error, match="nothing comes through"):
         rt.StandingPattern.read(file, SITE)

@@ -96,7 +96,9 @@ class StandingPattern:
         east, north, up = (ns.level(k)[:, axis] for axis in range(3))
         azimuth = rt.Atan2(north, east)
         zenith_angle = rt.Atan2(rt.Sqrt(rt.Sqr(east) + rt.Sqr(north)), up)
-        return rt.MatrixMultiply(self._looked_up(ns, k, zenith_angle, azimuth, place.n_source), self._turn(ns, k, place))
+        return rt.MatrixMultiply(
+            self._looked_up(ns, k, zenith_angle, azimuth, place.n_source), self._turn(ns, k, place)
+        )
 
     def _turn(self, ns: NodeScope, k: int, place: Place) -> NodeStub:
         """[S,2,2]: from fields to the north and to the east on the sky to those of Ludwig's third definition; 0 below

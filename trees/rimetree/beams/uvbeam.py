@@ -74,7 +74,7 @@ def _read(file: str) -> FarField:
             raise Error("at some frequency nothing comes through")
         field /= largest[:, None, None, None, None]
     frequency = _axis(header, axes["FREQ"], HERTZ)
-    if not LOWEST_RADIO_HZ <= frequency.first:
+    if not frequency.first >= LOWEST_RADIO_HZ:
         raise Error(f"{frequency.first:g} Hz is below what reaches the ground; are frequencies in MHz?")
     field, frequency = _ascending(field, frequency, 0)
     field, zenith_angle = _ascending(field[..., _feeds(header), :], _axis(header, axes["ZENANGLE"], _ANGLES), 1)
@@ -97,7 +97,9 @@ def _require_far_field(header) -> None:
             raise Error(f"{key} is {found or 'missing'!r}, expected {expected}: {what}")
     norm = str(header.get("NORMSTD", "")).strip().lower()
     if norm not in ("physical", "peak"):
-        raise Error(f"NORMSTD is {norm or 'missing'!r}, expected physical or peak: fluxes count as they are at the peak")
+        raise Error(
+            f"NORMSTD is {norm or 'missing'!r}, expected physical or peak: fluxes count as they are at the peak"
+        )
     if (mount := str(header.get("MNTSTA", "")).strip().upper()) not in _STANDING:
         raise Error(f"MNTSTA is {mount.lower()!r}: expected the pattern of an antenna that stands (fixed or phased)")
 
@@ -113,7 +115,9 @@ def _feeds(header) -> list[int]:
 def _axis(header, number: int, units: dict[str, float]) -> Axis:
     unit = str(header.get(f"CUNIT{number}", "")).strip().lower()
     if unit not in units:
-        raise Error(f"axis {header[f'CTYPE{number}']} is in {unit or 'no unit'}, expected {', '.join(filter(None, units))}")
+        raise Error(
+            f"axis {header[f'CTYPE{number}']} is in {unit or 'no unit'}, expected {', '.join(filter(None, units))}"
+        )
     value, step, first = regular_axis(header, number)
     count = header[f"NAXIS{number}"]
     if not (math.isfinite(value) and math.isfinite(first) and math.isfinite(step) and step != 0):
