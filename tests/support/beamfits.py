@@ -16,8 +16,8 @@ def short_dipoles(azimuth, zenith_angle):
 
 
 def some_pattern(frequency_hz, azimuth, zenith_angle):
-    """[vector,feed,frequency,zenith angle,azimuth]: short dipoles that see less far from a place beside the zenith, with
-    a phase, and leak into each other."""
+    """[vector,feed,frequency,zenith angle,azimuth]: short dipoles that see less far from a place beside the zenith,
+    with a phase, and leak into each other."""
     z, a = np.meshgrid(zenith_angle, azimuth, indexing="ij")
     east, north = np.sin(z) * np.cos(a), np.sin(z) * np.sin(a)
     nu = (np.asarray(frequency_hz) / 150e6)[:, None, None]

@@ -1,12 +1,12 @@
-"""Voltage patterns of antennas that stand, from the FITS files of pyuvdata's UVBeam ("beamfits"): electric far fields on
-a grid of azimuth and zenith angle, as those of HERA's dishes and of single dipoles.
+"""Voltage patterns of antennas that stand, from the FITS files of pyuvdata's UVBeam ("beamfits"): electric far fields
+on a grid of azimuth and zenith angle, as those of HERA's dishes and of single dipoles.
 
 A file says what each feed answers to fields along two vectors in each direction. Here that becomes a pair of vectors
 which, unlike azimuth and zenith angle, are smooth at the zenith: of the dipoles to the north and to the east that are
 met by turning about the zenith, down along the great circle, and back (Ludwig's third definition).
 
-Source: pyuvdata 3.2, docs/references/beamfits_memo (the format) and `UVBeam` (its conventions); Ludwig 1973, IEEE Trans.
-AP 21, 116.
+Source: pyuvdata 3.2, docs/references/beamfits_memo (the format) and `UVBeam` (its conventions); Ludwig 1973, IEEE
+Trans. AP 21, 116.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class StandingPattern:
     frequency, zenith_angle, azimuth : the axes; azimuths are from east through north, and overlap
     site_m : where it stands (ITRF); antennas of a compact array have one horizon
     fingerprint : of the numbers
-    table : [frequency,zenith angle,azimuth,2,2], what X and Y answer to fields of Ludwig's third definition, to the north and
-        to the east
+    table : [frequency,zenith angle,azimuth,2,2], what X and Y answer to fields of Ludwig's third definition, to the
+        north and to the east
 
-    Below the horizon nothing is seen. Beyond the first and the last frequency the pattern is that of these. Visibilities
-    are those of the feeds as they stand: nothing is turned back by the parallactic angle.
+    Below the horizon nothing is seen. Beyond the first and the last frequency the pattern is that of these.
+    Visibilities are those of the feeds as they stand: nothing is turned back by the parallactic angle.
     """
 
     name: str

@@ -26,8 +26,8 @@ _CLOSE = 1e-6  # of a step, or of 90 deg
 
 @dataclass(frozen=True)
 class FarField:
-    """What a file holds: `response` [frequency,zenith angle,azimuth,feed,2], what X and Y answer to fields along azimuth and
-    along zenith angle. Azimuths are from east through north, ascend, and go around once."""
+    """What a file holds: `response` [frequency,zenith angle,azimuth,feed,2], what X and Y answer to fields along
+    azimuth and along zenith angle. Azimuths are from east through north, ascend, and go around once."""
 
     frequency: Axis
     zenith_angle: Axis
@@ -136,6 +136,6 @@ def _require_down_to_horizon(axis: Axis) -> None:
     at_zenith = abs(first) <= _CLOSE * axis.step or abs(first - axis.step / 2) <= _CLOSE * axis.step
     if not at_zenith or last < math.pi / 2 * (1 - _CLOSE) - axis.step / 2:
         raise Error(
-            f"zenith angles are {math.degrees(first):.6g} to {math.degrees(last):.6g} deg, expected all from the zenith "
-            "to the horizon"
+            f"zenith angles are {math.degrees(first):.6g} to {math.degrees(last):.6g} deg, expected all from the "
+            "zenith to the horizon"
         )
