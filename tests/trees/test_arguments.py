@@ -9,6 +9,7 @@ import astropy.units as u
 import numpy as np
 import pytest
 from beam_cubes import write_cubes
+from beamfits import some_pattern, write_beamfits
 
 import rimetree as rt
 from rimetree import calibration, ms, sky, telescopes
@@ -52,6 +53,8 @@ def calls(tmp_path_factory):
     text = str(folder / "a.skymodel")
     sky.write(model, text)
     tables = str(folder / "a.h5")
+    grids = [1e8], np.radians(np.arange(0, 360, 45)), np.radians(np.arange(0, 91, 45))
+    standing = write_beamfits(folder / "a.beamfits", some_pattern(*grids), *grids)
     calibration.write_h5parm(tables, solutions)
     asked = {"terms": terms, "options": options}
     stages = calibration.plan_stages(path, **asked)
@@ -198,6 +201,10 @@ def calls(tmp_path_factory):
                 "pointing_rad": (0.3, -0.5),
                 "site_m": (5109270.0, 2006780.0, -3239050.0),
             },
+        ),
+        "StandingPattern": (
+            rt.StandingPattern.read,
+            {"file": standing, "site_m": (5109270.0, 2006780.0, -3239050.0)},
         ),
         "Beam": (
             rt.Beam,

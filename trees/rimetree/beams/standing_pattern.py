@@ -97,10 +97,10 @@ class StandingPattern:
         azimuth = rt.Atan2(north, east)
         zenith_angle = rt.Atan2(rt.Sqrt(rt.Sqr(east) + rt.Sqr(north)), up)
         return rt.MatrixMultiply(
-            self._looked_up(ns, k, zenith_angle, azimuth, place.n_source), self._turn(ns, k, place)
+            self._looked_up(ns, zenith_angle, azimuth, place.n_source), self._turn(ns, k, place, up)
         )
 
-    def _turn(self, ns: NodeScope, k: int, place: Place) -> NodeStub:
+    def _turn(self, ns: NodeScope, k: int, place: Place, up: NodeDef) -> NodeStub:
         """[S,2,2]: from fields to the north and to the east on the sky to those of Ludwig's third definition; 0 below
         the horizon.
 
@@ -111,9 +111,9 @@ class StandingPattern:
             place.lmn, place.centre, ns.horizon(k), x_azimuth_rad=0.0, y_azimuth_rad=math.pi / 2
         )
         cofactors = rt.MatrixMultiply(_QUARTER_TURN, dipoles, _QUARTER_TURN.T)
-        return ns.turn(k) << rt.MatrixMultiply(1.0 / (1.0 + rt.Abs(ns.level(k)[:, 2])), dipoles + cofactors)
+        return ns.turn(k) << rt.MatrixMultiply(1.0 / (1.0 + rt.Abs(up)), dipoles + cofactors)
 
-    def _looked_up(self, ns: NodeScope, k: int, zenith_angle, azimuth, n_source: int) -> NodeDef:
+    def _looked_up(self, ns: NodeScope, zenith_angle, azimuth, n_source: int) -> NodeDef:
         table = ns.pattern(self.fingerprint)
         if not table.initialized():  # once for all antennas that have it
             values = self.table.reshape(*self.table.shape[:3], 4)

@@ -75,7 +75,7 @@ def maker_of(text: str) -> Maker:
 
     if "$(" in text:
         return _pattern(text.strip())
-    if os.path.isfile(text) or text.strip().lower().endswith((".beamfits", ".fits", ".uvbeam")):
+    if os.path.isfile(text.strip()) or text.strip().endswith(".beamfits"):
         return _standing(text.strip())
     kind, _, rest = (part.strip() for part in text.partition(":"))
     if kind.lower() not in _KINDS:
