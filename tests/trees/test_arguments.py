@@ -2,7 +2,6 @@
 cannot be. The message names the argument."""
 
 import types
-import typing
 from dataclasses import fields, is_dataclass
 
 import astropy.units as u
@@ -13,7 +12,7 @@ from beamfits import some_pattern, write_beamfits
 
 import rimetree as rt
 from rimetree import calibration, ms, sky, telescopes
-from rimetree.arguments import fitting, unit_of_name
+from rimetree.arguments import unit_of_name
 from rimetree.sky.source import PROFILES
 
 #: What functions give back; nobody calls them to make one.
@@ -386,21 +385,3 @@ def test_misspelt_arguments_get_the_nearest_name(calls):
         known = max(right, key=len)
         with pytest.raises(rt.Error, match=f"no argument '{known[:-1]}'; did you mean '{known}'"):
             function(**{known[:-1] if one == known else one: value for one, value in right.items()})
-
-
-class ArrayAlias:
-    """As `numpy.typing.NDArray` is from NumPy 2.5 and Python 3.12 on: what it stands for is an array, not it itself."""
-
-    __value__ = np.ndarray[tuple[int, ...], np.dtype[typing.TypeVar("Scalar", bound=np.generic)]]
-
-
-def test_aliases_of_annotations_are_looked_through():
-    hint = types.GenericAlias(ArrayAlias, (np.float64,))
-    for one in (hint, hint | None, tuple[hint, ...]):
-        given = ([1, 2] * u.km,) if one == tuple[hint, ...] else [1, 2] * u.km
-        found = fitting(given, one, "f: length_m", "length_m")
-        np.testing.assert_array_equal(np.ravel(found), [1000, 2000])
-    with pytest.raises(rt.Error, match="f: length_m is in s, expected m"):
-        fitting([1, 2] * u.s, hint, "f: length_m", "length_m")
-    with pytest.raises(rt.Error, match="length_m must be an array of numbers in m, not"):
-        fitting(object(), hint, "f: length_m", "length_m")

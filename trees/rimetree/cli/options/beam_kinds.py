@@ -75,9 +75,9 @@ def maker_of(text: str) -> Maker:
 
     if "$(" in text:
         return _pattern(text.strip())
-    if os.path.isfile(text.strip()) or text.strip().endswith(".beamfits"):
-        return _standing(text.strip())
     kind, _, rest = (part.strip() for part in text.partition(":"))
+    if kind.lower() not in _KINDS and (os.path.isfile(text.strip()) or text.strip().endswith(".beamfits")):
+        return _standing(text.strip())
     if kind.lower() not in _KINDS:
         raise Error(
             f"there is no beam {kind!r}; there are {', '.join(_KINDS)}, files of UVBeam (beamfits), and files of "
