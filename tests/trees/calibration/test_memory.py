@@ -321,7 +321,10 @@ def test_joined_windows_are_read_one_at_a_time(tmp_path):
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have ways of their own")
 def test_what_solving_took_is_given_back(tmp_path, observed_by_64):
-    """More than four times the data, for a robust fit: what comes after it needs other arrays."""
+    """More than four times the data, for a robust fit: what comes after it needs other arrays.
+
+    All threads take memory from one place: how much the ends of other places keep depends on chance.
+    """
     path = str(observed_by_64(1))
     rt.sky.write(SKY, tmp_path / "a.skymodel")
     script = """
@@ -338,7 +341,9 @@ with open("/proc/self/status") as status:
 print(resident_bytes() - before, most - before)
 """
     given = [path, str(tmp_path / "a.skymodel"), str(tmp_path / "a.h5")]
-    done = subprocess.run([sys.executable, "-c", script, *given], capture_output=True, text=True, check=True)
+    one_place = os.environ | {"MALLOC_ARENA_MAX": "1"}
+    command = [sys.executable, "-c", script, *given]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=one_place)
     left, most = map(int, done.stdout.split())
     assert most > 4 * 2016 * 12 * 64 * 4 * (8 + 4 + 1)
-    assert left < 0.3 * most
+    assert left < 0.17 * most

@@ -136,6 +136,7 @@ class Session:
     def release(self) -> None:
         """Lets go of data and results, after the last chunk."""
         self._forest = self._looked = None
+        self._fits = MadeFits()  # which compare chunks in the forest
         self._data.release()
         self._search.release()
         self._weights.end(self._set)
