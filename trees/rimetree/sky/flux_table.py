@@ -121,14 +121,13 @@ def common_table(tables: Sequence[FluxTable | None]) -> tuple[NDArray[np.float64
     first = held[0][1].frequency_hz
     shared = all(table.frequency_hz is first or np.array_equal(table.frequency_hz, first) for _, table in held)
     frequency_hz = first if shared else np.unique(np.concatenate([table.frequency_hz for _, table in held]))
-    planes = (4,) if any(table.is_polarised for _, table in held) else ()
-    fluxes = np.zeros((len(frequency_hz), len(tables), *planes))
-    for place, table in held:
-        own = table.stokes_jy if shared else _on(frequency_hz, table)
-        if own.ndim == 1 and planes:
-            fluxes[:, place, 0] = own
-        else:
-            fluxes[:, place] = own if planes or own.ndim == 1 else own[:, 0]
+    own = [table.stokes_jy if shared else _on(frequency_hz, table) for _, table in held]
+    if any(table.is_polarised for _, table in held):
+        own = [one if one.ndim == 2 else np.pad(one[:, None], ((0, 0), (0, 3))) for one in own]
+    else:
+        own = [one if one.ndim == 1 else one[:, 0] for one in own]
+    fluxes = np.zeros((len(frequency_hz), len(tables), *own[0].shape[1:]))
+    fluxes[:, [place for place, _ in held]] = np.swapaxes(np.array(own), 0, 1)
     return frequency_hz, fluxes
 
 
