@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <type_traits>
 
 #include "nodes/psv/slices.h"
@@ -27,9 +28,18 @@ bool is_possible(const Evaluation& evaluation) {
   return evaluation.child(kBrightness).value.cells()[Axis::time] > 1;
 }
 
+/// Marks the sources that have some brightness, at whatever time and channel; no numbers are some.
+void mark_lit(const Vells& brightness, std::span<std::uint8_t> is_lit) {
+  const auto* values = static_cast<const double*>(brightness.host());
+  const std::size_t of_each = brightness.size() * (brightness.is_complex() ? 2 : 1) / is_lit.size();
+  for (std::size_t s = 0; s < is_lit.size(); ++s)
+    is_lit[s] |= std::any_of(values + s * of_each, values + (s + 1) * of_each, [](double x) { return x != 0; });
+}
+
 }  // namespace
 
 ChildLayout with_brightness_as_term(ChildLayout layout) {
+  layout.is_dark_without_flux = layout.jones_elements.empty();
   layout.jones_elements.insert(layout.jones_elements.begin(), {static_cast<int>(layout.brightness_elements), 1});
   layout.brightness_elements = 1;
   return layout;
@@ -70,10 +80,30 @@ std::vector<Item*> BrightnessTerms::others_than_taken(const BatchContext& contex
     taken.clear();
     return {batch.begin(), batch.end()};
   }
-  unit_.value = Vells(first.pool, NumberType::real, {layout_.n_source}, CellShape{});
-  std::fill_n(unit_.value.real(), layout_.n_source, 1.0);
-  unit_.stamp = mix(mix(0, std::string_view("sources of 1 Jy")), static_cast<std::uint64_t>(layout_.n_source));
+  make_unit(std::span<Item* const>(taken));
   return others;
+}
+
+void BrightnessTerms::make_unit(std::span<Evaluation* const> taken) {
+  const bool all = !layout_.is_dark_without_flux || std::ranges::any_of(taken, [](const Evaluation* evaluation) {
+    return !evaluation->child(kBrightness).derivatives.empty();  // which a source may have without a value
+  });
+  std::vector<std::uint8_t> is_lit(static_cast<std::size_t>(layout_.n_source), all ? 1 : 0);
+  std::set<const Result*> seen;
+  for (const Evaluation* evaluation : taken)
+    if (const Result& brightness = evaluation->child(kBrightness); !all && seen.insert(&brightness).second)
+      mark_lit(brightness.value, is_lit);
+  set_unit(*taken.front(), is_lit);
+}
+
+void BrightnessTerms::make_unit(std::span<PullBack* const> taken) {
+  set_unit(taken.front()->inputs, std::vector<std::uint8_t>(static_cast<std::size_t>(layout_.n_source), 1));
+}
+
+void BrightnessTerms::set_unit(const Evaluation& first, std::span<const std::uint8_t> is_lit) {
+  unit_.value = Vells(first.pool, NumberType::real, {layout_.n_source}, CellShape{});
+  std::copy(is_lit.begin(), is_lit.end(), unit_.value.real());
+  unit_.stamp = mix(mix(0, std::string_view("sources of 1 Jy, or dark")), fingerprint(std::as_bytes(is_lit)));
 }
 
 Evaluation& BrightnessTerms::with_terms(const Evaluation& evaluation) {

@@ -1,5 +1,6 @@
 // A brightness that varies in time, where nothing else keeps kernels from a node: it is the innermost Jones term of the
-// first antenna, J_p = B, around sources of 1 Jy, as terms may vary in time.
+// first antenna, J_p = B, around sources of 1 Jy, as terms may vary in time. Sources that are dark at all times, as
+// those below the horizon, are of 0 Jy.
 #pragma once
 
 #include <deque>
@@ -45,9 +46,12 @@ class BrightnessTerms {
   std::vector<Item*> others_than_taken(const BatchContext& context, std::span<Item* const> batch,
                                        std::vector<Item*>& taken);
   Evaluation& with_terms(const Evaluation& evaluation);
+  void make_unit(std::span<Evaluation* const> taken);
+  void make_unit(std::span<PullBack* const> taken);
+  void set_unit(const Evaluation& first, std::span<const std::uint8_t> is_lit);
 
   ChildLayout given_layout_, layout_;
-  Result unit_;  ///< [source] 1
+  Result unit_;  ///< [source] 1 Jy, or 0
   PackedSkies skies_;
   std::deque<std::vector<const Result*>> children_;
   std::deque<Evaluation> made_;

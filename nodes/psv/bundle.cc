@@ -19,7 +19,8 @@ SkyInput sky_input_of(const ChildLayout& layout, const LinearSum& sum, const Sky
   SkyInput input{sky_views(layout, operands, n_channel)};
   input.brightness_varies = sum.child(kBrightness).cells()[Axis::frequency] > 1;
   input.with_jones = !layout.jones_elements.empty();
-  input.only_with_flux = !input.with_jones && sum.pull == nullptr;  // in reverse each source has its adjoint
+  // In reverse each source has its adjoint.
+  input.only_with_flux = (!input.with_jones || layout.is_dark_without_flux) && sum.pull == nullptr;
   input.n_source = sum.n_source;
   for (auto* view : {&input.l, &input.m, &input.n, &input.major, &input.minor, &input.position_angle, &input.profile})
     skip_sources(*view, sum.first_source);

@@ -83,7 +83,7 @@ struct SkyInput : SkyViews<double> {
   /// A direction in which the brightness may move, for derivatives: the planes that it needs are kept as well.
   Strided<Complex<double>> brightness_tangent[4];
   bool with_jones = false;  ///< Jones terms will be applied: keep the brightness matrices
-  /// Sources without flux at any channel are left out, but one if there are no others. Not with Jones terms, which may
+  /// Sources without flux at any channel are left out, but one if there are no others. Not with Jones terms that may
   /// be no numbers, nor with a tangent.
   bool only_with_flux = false;
 };

@@ -147,7 +147,8 @@ struct LayoutNumbers {
 };
 struct ChildLayout : LayoutNumbers {
   std::vector<int> jones_elements;
-  bool has_common_jones = false;  ///< some Jones term is one for all sources (repeated_terms.h)
+  bool has_common_jones = false;      ///< some Jones term is one for all sources (repeated_terms.h)
+  bool is_dark_without_flux = false;  ///< sources of 0 Jy may be left out, as Jones terms are finite there
 };
 
 template <class T>

@@ -76,3 +76,62 @@ def test_derivatives_by_their_fluxes(device):
     expected, _ = visibilities(rt.Constant(1.0 - LIT), device, shape=None)
     np.testing.assert_allclose(by_flux, expected, rtol=1e-12, atol=1e-12)
     assert forest.check_derivatives(ns.chi2, CELLS).good(1e-7)
+
+
+def moving_sky(stokes, places=LMN, shape=SHAPE, *, moved=None):
+    """Visibilities of three baselines, with the brightness as a Jones term; `stokes` [source,4,time]; `moved`
+    [source,2,2]: what is added to it times an unknown that is 0."""
+    ns = rt.NodeScope()
+    ns.B << rt.Stokes(rt.Constant(stokes, cells_rank=1))
+    if moved is not None:
+        ns.B_moved << ns.B + rt.MatrixMultiply(rt.Parm(0.0, solvable=True), rt.Constant(moved))
+    for k in range(3):
+        ns.V(k) << rt.PSV(
+            places, ns.B if moved is None else ns.B_moved, rt.Constant(UVW_M * (k + 1), cells_rank=2), shape
+        )
+    forest = rt.Forest(ns)
+    found = forest.results([f"V:{k}" for k in range(3)], CELLS, derivatives=moved is not None)
+    notes = " ".join(forest.notes())
+    assert "as a Jones term" in notes
+    return found, notes
+
+
+def over_time(lit):
+    """[source,4,time], where a source is lit at each time [source,time]."""
+    return RNG.normal(size=(N_SOURCE, 4, 1)) * lit[:, None]
+
+
+def test_what_is_dark_at_all_times_is_left_out():
+    """Of a sky that drifts through a beam, that is what stays below the horizon."""
+    lit = RNG.uniform(size=(N_SOURCE, N_TIME)) < 0.2
+    stokes, ever = over_time(lit), lit.any(axis=1)
+    assert 5 < ever.sum() < N_SOURCE - 5
+    found, notes = moving_sky(stokes)
+    assert f"{ever.sum()} of {N_SOURCE} sources (others have no flux)" in notes
+    alone, notes = moving_sky(stokes[ever], LMN[ever], SHAPE[ever])
+    assert f" {ever.sum()} sources" in notes
+    for one, other in zip(found, alone, strict=True):
+        np.testing.assert_allclose(one.value, other.value, rtol=0, atol=1e-11)
+    dark, notes = moving_sky(np.zeros_like(stokes))
+    assert f"1 of {N_SOURCE} sources" in notes and not any(one.value.any() for one in dark)
+
+
+def test_what_is_no_number_at_any_time_is_seen():
+    stokes = over_time(np.arange(N_SOURCE)[:, None] % 7 == np.full(N_TIME, 2))
+    stokes[1, 0, 2] = np.nan
+    found, _ = moving_sky(stokes)
+    assert np.isnan(found[0].value[0, 0, 2]).all() and np.isfinite(found[0].value[0, 0, :2]).all()
+    stokes[1] = 0
+    places = LMN.copy()
+    places[1] = np.nan
+    assert np.isnan(moving_sky(stokes, places)[0][0].value).all()
+
+
+def test_dark_sources_whose_brightness_moves_stay():
+    lit = np.arange(N_SOURCE)[:, None] % 7 == np.full(N_TIME, 2)
+    stokes = over_time(lit)
+    found, notes = moving_sky(stokes, moved=np.where(lit.any(axis=1), 0.0, 1.0)[:, None, None] * np.eye(2))
+    assert f" {N_SOURCE} sources" in notes
+    expected, _ = visibilities(rt.Constant(1.0 - lit.any(axis=1)), "none")
+    (by_flux,) = found[0].derivatives.values()
+    np.testing.assert_allclose(by_flux, expected, rtol=0, atol=1e-11)
