@@ -6,11 +6,15 @@ namespace rimetree::solve {
 
 namespace {
 
+bool is_zero(const Complex<double>& x) { return x.re == 0 && x.im == 0; }
+
 /// What is needed for a moment again and again, by thread.
 struct Scratch {
   std::vector<std::uint32_t> unknowns;
-  std::vector<std::array<std::vector<std::uint32_t>, 2>> places;     ///< by term and side: of each derivative's unknown
-  std::vector<Complex<double>> coefficients, misfit, image, slopes;  ///< slopes [unknown, basis]
+  std::vector<std::array<std::vector<std::uint32_t>, 2>> places;  ///< by term and side: of each derivative's unknown
+  std::vector<Complex<double>> coefficients, misfit, slopes;      ///< slopes [unknown, basis]
+  std::vector<double> h_re, h_im;                                 ///< the Hermitian matrix, [column, row]
+  std::vector<double> image_re, image_im;
   struct Range {
     std::size_t first = 0, last = 0;  ///< of the basis, where an unknown has slopes
   };
@@ -24,14 +28,30 @@ double conj_product(const Complex<double>* a, const Complex<double>* b, std::siz
   return sum;
 }
 
-/// y = H x of a Hermitian matrix whose lower triangle is given; x is 0 outside [first, last).
-void apply(std::size_t n, const Complex<double>* h, const Complex<double>* x, std::size_t first, std::size_t last,
-           Complex<double>* y) {
-  for (std::size_t k = 0; k < n; ++k) {
-    Complex<double> sum{};
-    for (std::size_t l = first; l < std::min(last, k + 1); ++l) sum += h[k * (k + 1) / 2 + l] * x[l];
-    for (std::size_t l = std::max(first, k + 1); l < last; ++l) sum += conj(h[l * (l + 1) / 2 + k]) * x[l];
-    y[k] = sum;
+/// Takes a Hermitian matrix, of which the lower triangle is given.
+void take_matrix(std::size_t n, const Complex<double>* lower, Scratch& scratch) {
+  for (std::vector<double>* part : {&scratch.h_re, &scratch.h_im}) part->resize(n * n);
+  for (std::vector<double>* part : {&scratch.image_re, &scratch.image_im}) part->resize(n);
+  for (std::size_t row = 0; row < n; ++row)
+    for (std::size_t column = 0; column <= row; ++column, ++lower) {
+      scratch.h_re[column * n + row] = scratch.h_re[row * n + column] = lower->re;
+      scratch.h_im[row * n + column] = -lower->im;
+      scratch.h_im[column * n + row] = lower->im;
+    }
+}
+
+/// The image of x, which is 0 outside [first, last), under that matrix.
+void apply(std::size_t n, const Complex<double>* x, std::size_t first, std::size_t last, Scratch& scratch) {
+  double *re = scratch.image_re.data(), *im = scratch.image_im.data();
+  std::fill_n(re, n, 0.0);
+  std::fill_n(im, n, 0.0);
+  for (std::size_t column = first; column < last; ++column) {
+    const double *h_re = &scratch.h_re[column * n], *h_im = &scratch.h_im[column * n];
+    const double x_re = x[column].re, x_im = x[column].im;
+    for (std::size_t row = 0; row < n; ++row) {
+      re[row] += h_re[row] * x_re - h_im[row] * x_im;
+      im[row] += h_re[row] * x_im + h_im[row] * x_re;
+    }
   }
 }
 
@@ -56,15 +76,14 @@ void find_unknowns(const std::vector<std::array<std::uint32_t, 2>>& sides, const
     }
 }
 
-/// Adds to the slope of coefficient k with respect to an unknown.
-void add_slope(std::size_t n, std::uint32_t place, std::size_t k, Complex<double> value, Scratch& scratch) {
-  if (value.re == 0 && value.im == 0) return;
+/// Slopes of coefficients from `first` to `last` with respect to an unknown, to add to.
+Complex<double>* slopes_at(std::size_t n, std::uint32_t place, std::size_t first, std::size_t last, Scratch& scratch) {
   Scratch::Range& range = scratch.ranges[place];
   Complex<double>* slope = &scratch.slopes[place * n];
-  if (range.first == range.last) range = {k, k};
-  while (range.first > k) slope[--range.first] = {};
-  while (range.last <= k) slope[range.last++] = {};
-  slope[k] += value;
+  if (range.first == range.last) range = {first, first};
+  while (range.first > first) slope[--range.first] = {};
+  while (range.last < last) slope[range.last++] = {};
+  return slope + first;
 }
 
 /// Slopes of the coefficients of an element, by unknown.
@@ -80,10 +99,21 @@ void find_slopes(const JonesProducts& of, const Item& item, std::size_t element,
     const JonesProduct &left = products[sides[term][0]], &right = products[sides[term][1]];
     // Of a term as L M R, one of L and R being a derivative.
     const auto add = [&](std::uint32_t place, const JonesProduct::Matrix& l, const JonesProduct::Matrix& r) {
-      if (diagonal) return add_slope(n, place, term, l[i * n_feed + i] * r[j * n_feed + j], scratch);
-      for (std::size_t a = 0; a < n_feed; ++a)
-        for (std::size_t e = 0; e < n_feed; ++e)
-          add_slope(n, place, term * per_term + a * n_feed + e, l[i * n_feed + a] * r[e * n_feed + j], scratch);
+      for (std::size_t a = 0; a < n_feed; ++a) {
+        const Complex<double> of_row = l[i * n_feed + a];
+        if ((diagonal && a != i) || is_zero(of_row)) continue;  // as most of a derivative is
+        if (diagonal) {
+          if (!is_zero(r[j * n_feed + j])) *slopes_at(n, place, term, term + 1, scratch) += of_row * r[j * n_feed + j];
+          continue;
+        }
+        std::size_t first = 0, last = n_feed;
+        while (first < last && is_zero(r[first * n_feed + j])) ++first;
+        while (first < last && is_zero(r[(last - 1) * n_feed + j])) --last;
+        if (first == last) continue;
+        const std::size_t row = term * per_term + a * n_feed;
+        Complex<double>* slope = slopes_at(n, place, row + first, row + last, scratch);
+        for (std::size_t e = first; e < last; ++e) slope[e - first] += of_row * r[e * n_feed + j];
+      }
     };
     for (std::size_t d = 0; d < left.derivatives.size(); ++d)
       add(scratch.places[term][0][d], left.derivatives[d].second, right.value);
@@ -92,8 +122,8 @@ void find_slopes(const JonesProducts& of, const Item& item, std::size_t element,
   }
 }
 
-/// Adds gradient and matrix from slopes and misfit. `h`: lower triangle.
-void add_equations(std::size_t n, const Complex<double>* h, Scratch& scratch, fit::NormalEquations& to) {
+/// Adds gradient and matrix from slopes and misfit.
+void add_equations(std::size_t n, Scratch& scratch, fit::NormalEquations& to) {
   scratch.touched.clear();
   for (std::uint32_t place = 0; place < scratch.unknowns.size(); ++place)
     if (scratch.ranges[place].first < scratch.ranges[place].last) scratch.touched.push_back(place);
@@ -102,12 +132,15 @@ void add_equations(std::size_t n, const Complex<double>* h, Scratch& scratch, fi
     const auto [first, last] = scratch.ranges[place];
     const Complex<double>* slope = &scratch.slopes[place * n];
     to.gradient[place] += conj_product(slope, scratch.misfit.data(), first, last);
-    apply(n, h, slope, first, last, scratch.image.data());
+    apply(n, slope, first, last, scratch);
     double* row = &to.matrix[place * to.n];
     for (std::size_t o = 0; o <= s; ++o) {
       const std::uint32_t other = scratch.touched[o];
-      row[other] += conj_product(&scratch.slopes[other * n], scratch.image.data(), scratch.ranges[other].first,
-                                 scratch.ranges[other].last);
+      const Complex<double>* own = &scratch.slopes[other * n];
+      double sum = 0;
+      for (std::size_t k = scratch.ranges[other].first; k < scratch.ranges[other].last; ++k)
+        sum += own[k].re * scratch.image_re[k] + own[k].im * scratch.image_im[k];
+      row[other] += sum;
     }
   }
 }
@@ -125,7 +158,6 @@ void contribute(const JonesProducts& of, const JonesSums& sums, const ErrorModel
   fit::NormalEquations& to = contribution.equations;
   const std::size_t n = of.n_basis(item.equation), block = sums.block_of(item);
   scratch.misfit.resize(n);
-  scratch.image.resize(n);
   for (std::size_t element = 0; element < of.n_element(); ++element) {
     const ScalarSums& scalars = sums.scalars(block, item.equation, element);
     contribution.excluded += excluded_of(scalars);
@@ -135,8 +167,10 @@ void contribute(const JonesProducts& of, const JonesSums& sums, const ErrorModel
     c.clear();
     for (const auto& [left, right] : sides)
       of.append_coefficients(item.equation, element, products[left], products[right], c);
-    apply(n, h, c.data(), 0, n, scratch.image.data());
-    for (std::size_t k = 0; k < n; ++k) scratch.misfit[k] = b[k] - scratch.image[k];
+    take_matrix(n, h, scratch);
+    apply(n, c.data(), 0, n, scratch);
+    for (std::size_t k = 0; k < n; ++k)
+      scratch.misfit[k] = {b[k].re - scratch.image_re[k], b[k].im - scratch.image_im[k]};
     const bool robust = errors.degrees_of_freedom > 0;
     // power - 2 Re c^H b + c^H H c; rounding may take it below zero where the fit is perfect.
     const double chi_square = robust ? scalars.chi_square
@@ -149,7 +183,7 @@ void contribute(const JonesProducts& of, const JonesSums& sums, const ErrorModel
     to.objective += robust ? scalars.objective : chi_square;
     if (n == 1 && h->re == 0) continue;  // a model without light there, as in crossed hands of an unpolarised sky
     find_slopes(of, item, element, products, scratch);
-    add_equations(n, h, scratch, to);
+    add_equations(n, scratch, to);
   }
 }
 
