@@ -99,13 +99,14 @@ void find_slopes(const JonesProducts& of, const Item& item, std::size_t element,
     const JonesProduct &left = products[sides[term][0]], &right = products[sides[term][1]];
     // Of a term as L M R, one of L and R being a derivative.
     const auto add = [&](std::uint32_t place, const JonesProduct::Matrix& l, const JonesProduct::Matrix& r) {
+      if (diagonal) {
+        const Complex<double> own = l[i * n_feed + i] * r[j * n_feed + j];
+        if (!is_zero(own)) *slopes_at(n, place, term, term + 1, scratch) += own;
+        return;
+      }
       for (std::size_t a = 0; a < n_feed; ++a) {
         const Complex<double> of_row = l[i * n_feed + a];
-        if ((diagonal && a != i) || is_zero(of_row)) continue;  // as most of a derivative is
-        if (diagonal) {
-          if (!is_zero(r[j * n_feed + j])) *slopes_at(n, place, term, term + 1, scratch) += of_row * r[j * n_feed + j];
-          continue;
-        }
+        if (is_zero(of_row)) continue;  // as most of a derivative is
         std::size_t first = 0, last = n_feed;
         while (first < last && is_zero(r[first * n_feed + j])) ++first;
         while (first < last && is_zero(r[(last - 1) * n_feed + j])) --last;
