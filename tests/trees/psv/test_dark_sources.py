@@ -78,17 +78,16 @@ def test_derivatives_by_their_fluxes(device):
     assert forest.check_derivatives(ns.chi2, CELLS).good(1e-7)
 
 
-def moving_sky(stokes, places=LMN, shape=SHAPE, *, moved=None):
+def moving_sky(stokes, places=LMN, shape=SHAPE, *, moved=None, terms=()):
     """Visibilities of three baselines, with the brightness as a Jones term; `stokes` [source,4,time]; `moved`
-    [source,2,2]: what is added to it times an unknown that is 0."""
+    [source,2,2]: what is added to it times an unknown that is 0; `terms`: others."""
     ns = rt.NodeScope()
     ns.B << rt.Stokes(rt.Constant(stokes, cells_rank=1))
     if moved is not None:
         ns.B_moved << ns.B + rt.MatrixMultiply(rt.Parm(0.0, solvable=True), rt.Constant(moved))
+    brightness = ns.B if moved is None else ns.B_moved
     for k in range(3):
-        ns.V(k) << rt.PSV(
-            places, ns.B if moved is None else ns.B_moved, rt.Constant(UVW_M * (k + 1), cells_rank=2), shape
-        )
+        ns.V(k) << rt.PSV(places, brightness, rt.Constant(UVW_M * (k + 1), cells_rank=2), shape, *terms)
     forest = rt.Forest(ns)
     found = forest.results([f"V:{k}" for k in range(3)], CELLS, derivatives=moved is not None)
     notes = " ".join(forest.notes())
@@ -125,6 +124,17 @@ def test_what_is_no_number_at_any_time_is_seen():
     places = LMN.copy()
     places[1] = np.nan
     assert np.isnan(moving_sky(stokes, places)[0][0].value).all()
+
+
+def test_no_numbers_of_other_terms_are_seen():
+    """All sources stay, as their terms may have no value."""
+    lit = np.arange(N_SOURCE)[:, None] % 7 == np.full(N_TIME, 2)
+    gains = np.ones((N_SOURCE, N_TIME, 1))
+    found, notes = moving_sky(over_time(lit), terms=[rt.Constant(gains, cells_rank=2)] * 2)
+    assert f" {N_SOURCE} sources" in notes and np.isfinite(found[0].value).all()
+    gains[1, 2] = np.nan
+    found, _ = moving_sky(over_time(lit), terms=[rt.Constant(gains, cells_rank=2), 1.0])
+    assert np.isnan(found[0].value[0, 0, 2]).all() and np.isfinite(found[0].value[0, 0, :2]).all()
 
 
 def test_dark_sources_whose_brightness_moves_stay():
