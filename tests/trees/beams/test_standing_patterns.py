@@ -129,6 +129,10 @@ def test_vectors_units_and_axes_of_any_kind(tmp_path):
     table = np.einsum("vcza,cpfza->vpfza", vectors, some_pattern(BEAM_HZ, AZIMUTH, ZENITH_ANGLE))
     file = write_beamfits(tmp_path / "v.beamfits", table, BEAM_HZ, AZIMUTH, ZENITH_ANGLE, vectors=vectors)
     np.testing.assert_allclose(jones(rt.StandingPattern.read(file, SITE)), expected, rtol=0, atol=1e-12)
+    # Frequencies that descend.
+    table = some_pattern(BEAM_HZ[::-1], AZIMUTH, ZENITH_ANGLE)
+    file = write_beamfits(tmp_path / "d.beamfits", table, BEAM_HZ[::-1], AZIMUTH, ZENITH_ANGLE)
+    np.testing.assert_allclose(jones(rt.StandingPattern.read(file, SITE)), expected, rtol=0, atol=1e-12)
     # Feeds in the other order.
     table = some_pattern(BEAM_HZ, AZIMUTH, ZENITH_ANGLE)[:, ::-1]
     file = write_beamfits(tmp_path / "f.beamfits", table, BEAM_HZ, AZIMUTH, ZENITH_ANGLE, FEEDLIST="['y', 'x']")
