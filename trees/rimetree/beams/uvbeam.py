@@ -53,31 +53,22 @@ def _read(file: str) -> FarField:
     except (OSError, TypeError, ValueError) as problem:
         raise Error(f"no FITS file that can be read: {problem}") from problem
     _require_far_field(header)
-    axes = {str(header.get(f"CTYPE{k}", "")).strip().upper(): k for k in range(1, header.get("NAXIS", 0) + 1)}
-    if data is None or (lacking := [name for name in _ORDER if name not in axes]):
-        raise Error(f"there is no axis {', '.join(lacking) if data is not None else _ORDER[0]} in it")
-    others = [header["NAXIS"] - k for name, k in axes.items() if name not in _ORDER]
-    if any(data.shape[k] != 1 for k in others):
-        raise Error("there are several spectral windows in it, expected one")
-    data = np.transpose(data, [*(header["NAXIS"] - axes[name] for name in _ORDER), *others])
-    data = np.asarray(data, float).reshape(data.shape[: len(_ORDER)])
-    if data.shape[:3] != (2, 2, 2):
-        raise Error(f"of real and imaginary parts, vectors and feeds there are {data.shape[:3]}, expected two each")
-    if vectors is None or vectors.shape != (2, 2, *data.shape[4:]):
+    values, axes = _values(header, data)
+    if vectors is None or vectors.shape != (2, 2, *values.shape[3:]):
         raise Error("there are no BASISVEC, of two vectors in each direction of the grid")
-    if not (np.isfinite(data).all() and np.isfinite(vectors).all()):
+    vectors = np.asarray(vectors, float)
+    if not (np.isfinite(values).all() and np.isfinite(vectors).all()):
         raise Error("some values are no numbers")
-    field = np.einsum("vpfza,vcza->fzapc", data[0] + 1j * data[1], np.asarray(vectors, float), optimize=True)
-    if str(header.get("NORMSTD", "")).strip().lower() == "physical":
-        largest = np.abs(data[0] + 1j * data[1]).max(axis=(0, 1, 3, 4))
+    if str(header["NORMSTD"]).strip().lower() == "physical":
+        largest = np.abs(values).max(axis=(0, 1, 3, 4))
         if not largest.all():
             raise Error("at some frequency nothing comes through")
-        field /= largest[:, None, None, None, None]
+        values /= largest[:, None, None]
+    field = np.einsum("vpfza,vcza->fzapc", values[:, _feeds(header)], vectors, optimize=True)
     frequency = _axis(header, axes["FREQ"], HERTZ)
-    if not frequency.first >= LOWEST_RADIO_HZ:
-        raise Error(f"{frequency.first:g} Hz is below what reaches the ground; are frequencies in MHz?")
-    field, frequency = _ascending(field, frequency, 0)
-    field, zenith_angle = _ascending(field[..., _feeds(header), :], _axis(header, axes["ZENANGLE"], _ANGLES), 1)
+    if not (lowest := frequency.ends[0]) >= LOWEST_RADIO_HZ:
+        raise Error(f"{lowest:g} Hz is below what reaches the ground; are frequencies in MHz?")
+    field, zenith_angle = _ascending(field, _axis(header, axes["ZENANGLE"], _ANGLES), 1)
     field, azimuth = _ascending(field, _axis(header, axes["AZIMUTH"], _ANGLES), 2)
     _require_down_to_horizon(zenith_angle)
     around = round(2 * math.pi / azimuth.step) if azimuth.count > 1 else 0
@@ -86,6 +77,23 @@ def _read(file: str) -> FarField:
         raise Error(f"azimuths are {first:.6g} to {last:.6g} deg in {azimuth.count} steps, expected all around, once")
     azimuth = Axis(azimuth.first, 2 * math.pi / around, around)
     return FarField(frequency, zenith_angle, azimuth, field[:, :, :around])
+
+
+def _values(header, data) -> tuple[NDArray[np.complex128], dict[str, int]]:
+    """[vector,feed,frequency,zenith angle,azimuth], and the number of each axis in the header."""
+    axes = {str(header.get(f"CTYPE{k}", "")).strip().upper(): k for k in range(1, header.get("NAXIS", 0) + 1)}
+    if data is None:
+        raise Error("there is no image in it")
+    if lacking := [name for name in _ORDER if name not in axes]:
+        raise Error(f"there is no axis {', '.join(lacking)} in it")
+    others = [header["NAXIS"] - number for name, number in axes.items() if name not in _ORDER]
+    if any(data.shape[axis] != 1 for axis in others):
+        raise Error("there are several spectral windows in it, expected one")
+    data = np.transpose(data, [*(header["NAXIS"] - axes[name] for name in _ORDER), *others])
+    data = np.asarray(data, float).reshape(data.shape[: len(_ORDER)])
+    if data.shape[:3] != (2, 2, 2):
+        raise Error(f"of real and imaginary parts, vectors and feeds there are {data.shape[:3]}, expected two each")
+    return data[0] + 1j * data[1], axes
 
 
 def _require_far_field(header) -> None:
