@@ -18,6 +18,9 @@ from .sky import SkyModel, Source
 from .sky_trees import sky_nodes
 from .writing.scope import NodeDef, NodeScope
 
+_STEEPEST = 4.0  # spectral index of all sources together
+_NEAR = 0.1  # in the logarithm of frequency: nearer than this to the reference the index does not count
+
 
 def stokes_at(
     sky: SkyModel,
@@ -56,6 +59,7 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
     where that is nothing."""
     low, high = min(g.frequency_hz[0] for g in groups), max(g.frequency_hz[1] for g in groups)
     _warn_beyond_tables(sky, low, high)
+    _warn_beyond_polynomials(sky, low, high)
     middle_hz = 0.5 * (low + high)
     flux_jy = stokes_i_at(sky, middle_hz)
     text = f"{flux_jy.sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
@@ -85,6 +89,28 @@ def _warn_beyond_tables(sky: SkyModel, low_hz: float, high_hz: float) -> None:
             f"the band, {low_hz / 1e6:.6g} to {high_hz / 1e6:.6g} MHz, is beyond the frequencies that the sky model "
             f"has fluxes of, {first:.6g} to {last:.6g} MHz{', ...' if len(beyond) > 1 else ''}: channels out there see "
             "those of the nearest one",
+            stacklevel=3,
+        )
+
+
+def _warn_beyond_polynomials(sky: SkyModel, low_hz: float, high_hz: float) -> None:
+    """Where fluxes at an end of the band are far from those at the reference frequencies, more than real spectra go."""
+    own = [s for s in sky if s.table is None and (len(s.spectrum) > 1 or (s.spectrum and not s.logarithmic))]
+    before = sum(abs(source.stokes_jy[0]) for source in own)
+    if not before > 0:
+        return
+    ends = np.array([low_hz, high_hz])
+    found = np.abs(stokes_at(SkyModel(tuple(own)), ends)[:, 0]).sum(axis=0)
+    weight = np.array([abs(source.stokes_jy[0]) for source in own]) / before
+    away = weight @ np.abs(np.log(ends / np.array([source.ref_freq_hz for source in own])[:, None]))
+    with np.errstate(divide="ignore"):
+        steep = np.abs(np.log(found / before)) > _STEEPEST * np.maximum(away, _NEAR)
+    if steep.any():
+        k = int(np.argmax(steep * away))
+        warnings.warn(
+            f"at {ends[k] / 1e6:.6g} MHz, an end of the band, {len(own)} sources have {found[k]:.4g} Jy by the "
+            f"polynomials of their spectra, and {before:.4g} Jy at their reference frequencies: polynomials mean "
+            "nothing far from the frequencies that they were fitted to",
             stacklevel=3,
         )
 

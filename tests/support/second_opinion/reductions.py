@@ -49,7 +49,9 @@ def reduction(call: Call) -> Value:
     axes = (0, *([1 + tensor_axis] if tensor_axis >= 0 else []), *(1 + len(dims) + axis for axis in reduced))
     x = np.stack([child.x for child in children])  # [child, member, dims..., axes]
     flags, doubt = (np.stack([getattr(child, part) for child in children]) for part in ("flags", "doubt"))
-    return reduced_value(call, x, flags, doubt, axes, (1 + tensor_axis) if tensor_axis >= 0 else None)
+    value = reduced_value(call, x, flags, doubt, axes, (1 + tensor_axis) if tensor_axis >= 0 else None)
+    value.missing = kind != "Sum" and tensor_axis >= 0 and dims[tensor_axis] == 0  # there is nothing to begin with
+    return value
 
 
 def reduced_value(call: Call, x, flags, doubt, axes: tuple[int, ...], gone: int | None) -> Value:

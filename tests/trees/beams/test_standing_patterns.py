@@ -1,6 +1,7 @@
 """Skies seen through files of UVBeam, against stations of short dipoles and against sums in NumPy."""
 
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -141,12 +142,33 @@ def test_vectors_units_and_axes_of_any_kind(tmp_path):
 
 def test_physical_fields_are_those_of_their_peak(tmp_path):
     table = some_pattern(BEAM_HZ, AZIMUTH, ZENITH_ANGLE)
-    table /= np.abs(table).max(axis=(0, 1, 3, 4))[:, None, None]
+    table /= np.linalg.norm(table, axis=0).max(axis=(0, 2, 3))[:, None, None]
     file = write_beamfits(tmp_path / "peak.beamfits", table, BEAM_HZ, AZIMUTH, ZENITH_ANGLE)
     expected = jones(rt.StandingPattern.read(file, SITE))
     table = table * np.array([3.0, 40.0, 5.0, 6.0])[:, None, None]
     file = write_beamfits(tmp_path / "p.beamfits", table, BEAM_HZ, AZIMUTH, ZENITH_ANGLE, NORMSTD="physical")
     np.testing.assert_allclose(jones(rt.StandingPattern.read(file, SITE)), expected, rtol=0, atol=1e-12)
+
+
+def test_physical_fields_along_both_vectors_count_together(tmp_path):
+    """A pattern of pyuvdata's AiryBeam is [[1, 1], [1, 1]] / sqrt(2) times the root of the power: it had twice the
+    flux, as the largest component was made 1."""
+    table = np.full((2, 2, 1, len(ZENITH_ANGLE), len(AZIMUTH)), 0.3 + 0j)
+    file = write_beamfits(tmp_path / "a.beamfits", table, [1.4e8], AZIMUTH, ZENITH_ANGLE, NORMSTD="physical")
+    up = directions()[2].T > 0.2  # and near the zenith it is not smooth
+    power = (np.abs(jones(rt.StandingPattern.read(file, SITE))[..., 0]) ** 2).sum(axis=2)  # [source,feed,time]
+    far = up & (directions()[2].T < 0.9)
+    np.testing.assert_allclose(np.moveaxis(power, 1, 2)[far.T], 1.0, rtol=0, atol=2e-3)
+
+
+def test_antennas_whose_feeds_follow_the_sky_do_not_go_with_it_unsaid(tmp_path):
+    sky = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (1.0, 0, 0, 0))])
+    beam, station = rt.StandingPattern.read(some_file(tmp_path), SITE), rt.StationBeam.mwa_tile(SITE)
+    with pytest.warns(UserWarning, match=r"X of the standing pattern some.* and that of the airy beam .* on the sky"):
+        sky.seen_through([beam, rt.Beam.of_dish(14.0)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sky.seen_through([beam, station])
 
 
 def test_visibilities_of_a_polarised_sky(tmp_path):
@@ -179,6 +201,23 @@ def test_patterns_are_the_same_where_their_numbers_and_places_are(tmp_path):
         one.standing_at((0.3, 1.2), SITE)
     with pytest.raises(rt.Error, match="cannot be pointed"):
         one.pointed_at(CENTRE)
+
+
+@pytest.mark.parametrize("profile", ["airy", "gaussian", "cosine"])
+def test_dishes_that_stand_see_nothing_through_the_ground(profile):
+    """A wide beam of a dish that points low had three quarters of sources below the horizon."""
+    beam = rt.Beam(profile, 0.6, 1.4e8, azel_rad=(0.3, 0.1), site_m=tuple(SITE))
+    ns = rt.NodeScope()
+    jones_nodes(ns, [beam], Place.of(ns, RADEC, CENTRE))
+    found, up = rt.Forest(ns).evaluate(ns.voltage(0), CELLS)[..., 0], directions()[2]
+    assert (found[up < 0] == 0).all() and (found[up > 0] != 0).any() and (up < 0).any()
+    east, north = np.sin(0.3) * np.cos(0.1), np.cos(0.3) * np.cos(0.1)
+    towards = np.einsum("k,kst->st", [east, north, np.sin(0.1)], directions())
+    lmn = np.stack([np.sqrt(1 - towards**2), 0 * towards, towards], axis=1)
+    ns = rt.NodeScope()
+    ns.V << beam.voltage(rt.Constant(lmn, cells_rank=1))
+    free = np.broadcast_to(rt.Forest(ns).evaluate(ns.V, CELLS)[..., 0], found.shape)
+    np.testing.assert_allclose(found[up > 0], free[up > 0], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -252,6 +252,14 @@ def test_an_existing_set_is_replaced_only_if_asked(tmp_path):
         make(tmp_path, "notes", overwrite=True)
 
 
+def test_flag_versions_of_a_set_go_with_it(tmp_path):
+    """Those of the set before had been restored to the new one."""
+    make(tmp_path)
+    rt.ms.save_flags(tmp_path / "a.ms", "before")
+    make(tmp_path, overwrite=True)
+    assert rt.ms.flag_versions(tmp_path / "a.ms") == []
+
+
 def test_one_antenna_has_autocorrelations_alone(tmp_path):
     layout = tmp_path / "one.csv"
     layout.write_text("name,x,y,z,diameter\nA,5109270.0,2006780.0,-3239050.0,25\n")

@@ -132,12 +132,22 @@ def test_maps_of_skyh5(tmp_path, order, unit):
         ({"name": np.array([b"a"])}, "Header/name has 1 entries for 2 components"),
         ({"name": np.array([b"a", b"a"])}, "two sources are named 'a'"),
         ({"spectral_type": "full"}, "Header/freq_array is missing"),
+        ({"spectral_type": "spectral_index", "reference_frequency": (1e8, "Hz")}, "Header/spectral_index is missing"),
+        ({"spectral_type": "spectral_index", "spectral_index": 0.7}, "Header/reference_frequency is missing"),
         ({"spectral_type": "full", "freq_array": (np.array([1e8, 2e8]), "Hz")}, "2 entries for 1 frequencies"),
     ],
 )
 def test_what_is_no_skyh5(tmp_path, change, said):
     with pytest.raises(SkyModelError, match=said):
         rt.sky.read(skyh5(tmp_path / "a.h5", of_i([1.0, 2.0]), "Jy", POINTS | change))
+
+
+def test_infinite_fluxes_and_frequencies_in_mhz_are_errors_of_the_file(tmp_path):
+    with pytest.raises(SkyModelError, match=r"a\.h5: some fluxes are infinite"):
+        rt.sky.read(skyh5(tmp_path / "a.h5", of_i([1.0, np.inf]), "Jy", POINTS))
+    full = POINTS | {"spectral_type": "full", "freq_array": (np.array([150.0, 160.0]), "Hz")}
+    with pytest.raises(SkyModelError, match=r"a\.h5: frequency 150 Hz of a table .* is it in MHz"):
+        rt.sky.read(skyh5(tmp_path / "a.h5", of_i([1.0, 2.0], [1.0, 2.0]), "Jy", full))
 
 
 def test_what_skyh5_does_not_say(tmp_path):

@@ -72,12 +72,6 @@ def test_visibilities():
 
 
 def test_bands_beyond_a_table_are_warned_of():
-    class Group:
-        field_id = 0
-
-        def __init__(self, *frequency_hz):
-            self.frequency_hz = frequency_hz
-
     sky = SkyModel((SOURCE, Source("d", 1.0, 0.5, (2.0, 0, 0, 0))))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -85,6 +79,37 @@ def test_bands_beyond_a_table_are_warned_of():
     for band in ((0.94e8, 1.5e8), (1.0e8, 1.71e8)):
         with pytest.warns(UserWarning, match="beyond the frequencies that the sky model has fluxes of, 100 to 150 MHz"):
             flux_text(sky, [Group(*band)])
+
+
+class Group:
+    """What `flux_text` reads of one."""
+
+    field_id = 0
+
+    def __init__(self, *frequency_hz):
+        self.frequency_hz = frequency_hz
+
+
+@pytest.mark.parametrize(
+    ("spectrum", "logarithmic", "band", "warned"),
+    [
+        ((-0.8, -0.1), True, (0.5e8, 2.0e8), False),
+        ((-0.8,), True, (0.1e8, 2.0e8), False),
+        ((1.3, 40.0, -300.0), False, (0.99e8, 1.01e8), False),
+        ((1.3, 40.0, -300.0), False, (0.5e8, 1.0e8), True),
+        ((-3.0, -200.0), True, (1.0e8, 3.0e8), True),
+    ],
+)
+def test_polynomials_far_from_where_they_were_fitted_are_warned_of(spectrum, logarithmic, band, warned):
+    """Model cubes of few planes, and lists of fluxes, had 10 000 times the flux, or none, without a word."""
+    own = Source("a", 1.0, 0.5, (2.0, 0, 0, 0), ref_freq_hz=1e8, spectrum=spectrum, logarithmic=logarithmic)
+    sky = SkyModel((own, Source("b", 1.0, 0.5, (9.0, 0, 0, 0))))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        flux_text(sky, [Group(*band)])
+    assert bool(said) == warned
+    if warned:
+        assert "1 sources have" in str(said[0].message) and "and 2 Jy at their reference" in str(said[0].message)
 
 
 @pytest.mark.parametrize(
@@ -103,6 +128,11 @@ def test_bands_beyond_a_table_are_warned_of():
 def test_what_is_no_table(at_hz, flux_jy, said):
     with pytest.raises(SkyModelError, match=said):
         FluxTable(at_hz, flux_jy)
+
+
+def test_frequencies_in_mhz_are_no_places_of_tables():
+    with pytest.raises(SkyModelError, match="is it in MHz"):
+        TABLE.at(120.0)
 
 
 def test_tables_take_quantities_and_are_compared():

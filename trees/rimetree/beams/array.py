@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -64,12 +65,12 @@ def voltages(
     if time_s is None and any(beam.varies_in_time for beam in beams):
         raise Error("beams that move on the sky are asked for without the times")
     cells = Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0] if time_s is None else time_s, time_width_s=1.0)
-    found = []
-    for beam in beams:
-        ns = NodeScope()
-        jones_nodes(ns, [beam], Place.of(ns, radec_rad, phase_centre_rad))
-        power = np.abs(Forest(ns).evaluate(ns.voltage(0), cells)) ** 2
-        power = power.mean(axis=-2) if beam.is_scalar else 0.5 * power.sum(axis=(1, 2)).mean(axis=-2)
+    ns, found = NodeScope(), []
+    nodes = jones_nodes(ns, beams, Place.of(ns, radec_rad, phase_centre_rad))
+    forest = Forest(ns)
+    for node in nodes:
+        power = np.abs(forest.evaluate(node, cells)) ** 2
+        power = power.mean(axis=-2) if power.ndim == 3 else 0.5 * power.sum(axis=(1, 2)).mean(axis=-2)
         found.append(np.broadcast_to(power, (len(radec_rad), len(frequency_hz))))
     return np.sqrt(np.stack(found))
 
@@ -88,6 +89,18 @@ def require_feed(beams: Sequence[AnyBeam], feed: str) -> None:
     for beam in beams:
         if beam.feed not in (None, feed):
             raise Error(f"{beam.name} has {beam.feed} feeds, but the visibilities are of {feed} ones")
+
+
+def warn_of_mixed_feeds(beams: AnyBeam | Sequence[AnyBeam]) -> None:
+    """Where some antennas have feeds that stand on the ground, and others ones that follow the sky."""
+    kinds = kinds_of(beams)[0]
+    standing, others = ([one for one in kinds if one.feeds_stand is is_so] for is_so in (True, False))
+    if standing and others:
+        warnings.warn(
+            f"X of the {standing[0]} stands on the ground, and that of the {others[0]} is to the north on the sky: "
+            "between these two kinds of antennas correlations are of feeds that point to different sides",
+            stacklevel=3,
+        )
 
 
 def require_pointing(beams: AnyBeam | Sequence[AnyBeam] | None) -> None:

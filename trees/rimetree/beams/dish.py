@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from .. import nodes as rt
 from .._core import SPEED_OF_LIGHT_M_S, Error
 from ..arguments import check_fields, checked
@@ -16,6 +18,7 @@ from ..writing.scope import NodeDef, NodeScope
 from .place import Place, drifting, horizon_nodes, pointing_text, require_pointings
 
 PROFILES = rt.choices_of("DishBeam", "profile")
+_STEEP = 1e12  # from 0 to 1 at the horizon
 _AIRY_WIDTH = 1.0289939699621881  # full width at half maximum of (2 J_1(x)/x)^2, in wavelengths over diameter
 
 
@@ -33,7 +36,7 @@ class Beam:
     blockage : of airy: diameter of what shadows the middle of the dish, as a part of the dish's
     pointing_rad : (ra, dec) that the dish follows, in the frame of the sky's positions; None: the phase centre
     azel_rad, site_m : of a dish that stands, where it points, azimuth (from north through east) and elevation, and
-        where it is (ITRF): the sky drifts through its beam
+        where it is (ITRF): the sky drifts through its beam, and is not seen below the horizon
 
     Raises `Error` for what is no beam.
     """
@@ -90,6 +93,7 @@ class Beam:
     feed: ClassVar[str | None] = None
     is_real: ClassVar[bool] = True
     is_scalar: ClassVar[bool] = True
+    feeds_stand: ClassVar[bool] = False
 
     def voltage(self, lmn) -> NodeDef:
         """[S], or a scalar of one direction: the root of the power towards directions `lmn` [S,3] from where it
@@ -113,7 +117,9 @@ class Beam:
         if self.azel_rad is None:
             return self.voltage(place.lmn)
         ns.horizon(k) << horizon_nodes(place.centre, horizon(self.site_m))
-        return self.voltage(drifting(ns, k, place, ns.horizon(k), self.azel_rad))
+        voltage = self.voltage(drifting(ns, k, place, ns.horizon(k), self.azel_rad))
+        up = rt.MatrixMultiply(place.lmn, rt.Transpose(ns.horizon(k)))[:, 2]
+        return voltage * rt.Min(rt.Max(_STEEP * up, np.zeros(place.n_source)), np.ones(place.n_source))
 
     def pointed_at(self, radec_rad: Sequence[float]) -> Beam:
         """The same, towards another place of the sky."""

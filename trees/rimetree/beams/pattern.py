@@ -136,6 +136,7 @@ class BeamPattern:
     #: A matrix of complex numbers.
     is_real: ClassVar[bool] = False
     is_scalar: ClassVar[bool] = False
+    feeds_stand: ClassVar[bool] = False
 
     def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
         """[S,2,2]. Writes nodes of the k-th beam of a scope."""

@@ -67,7 +67,8 @@ class StandingPattern:
     @classmethod
     @checked
     def read(cls, file: str | os.PathLike, site_m: Sequence[float]) -> StandingPattern:
-        """From a file, whose largest response is made 1 at each frequency if it says "physical". Raises `Error` for
+        """From a file. If it says "physical", what X or Y get of an unpolarised source is made 1 at each frequency in
+        the direction in which that is largest. Raises `Error` for
         what is no such file, and for beams that are powers, in pixels, or of antennas that turn."""
         return cls.of_far_field(read_beamfits(file), site_m, name=os.fspath(file))
 
@@ -84,6 +85,8 @@ class StandingPattern:
     feed: ClassVar[str] = "linear"
     is_real: ClassVar[bool] = False
     is_scalar: ClassVar[bool] = False
+    #: On the ground, and do not follow the sky.
+    feeds_stand: ClassVar[bool] = True
     varies_in_time: ClassVar[bool] = True
     #: It points nowhere on the sky.
     pointing_rad: ClassVar[None] = None

@@ -157,6 +157,11 @@ class StationBeam:
         """Whether it does the same to all polarisations."""
         return self.element == "isotropic" and bool((self.weights[0] == self.weights[1]).all())
 
+    @property
+    def feeds_stand(self) -> bool:
+        """Whether X and Y stand on the ground, and do not follow the sky."""
+        return self.element != "isotropic"
+
     varies_in_time: ClassVar[bool] = True
 
     @property

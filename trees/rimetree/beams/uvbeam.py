@@ -59,12 +59,12 @@ def _read(file: str) -> FarField:
     vectors = np.asarray(vectors, float)
     if not (np.isfinite(values).all() and np.isfinite(vectors).all()):
         raise Error("some values are no numbers")
+    field = np.einsum("vpfza,vcza->fzapc", values[:, _feeds(header)], vectors, optimize=True)
     if str(header["NORMSTD"]).strip().lower() == "physical":
-        largest = np.abs(values).max(axis=(0, 1, 3, 4))
+        largest = np.linalg.norm(field, axis=-1).max(axis=(1, 2, 3))
         if not largest.all():
             raise Error("at some frequency nothing comes through")
-        values /= largest[:, None, None]
-    field = np.einsum("vpfza,vcza->fzapc", values[:, _feeds(header)], vectors, optimize=True)
+        field /= largest[:, None, None, None, None]
     frequency = _axis(header, axes["FREQ"], HERTZ)
     if not (lowest := frequency.ends[0]) >= LOWEST_RADIO_HZ:
         raise Error(f"{lowest:g} Hz is below what reaches the ground; are frequencies in MHz?")

@@ -19,6 +19,7 @@ from .._core import EARTH_ROTATION_RAD_S, Error
 from ..arguments import check_fields, checked
 from ..evaluation.cells import spacings_of
 from ..machine import size_text
+from ..ms.flags import versions_folder
 from ..ms.reading import CORRELATION_NUMBERS
 from ..telescopes import Telescope
 from ..units import LOWEST_RADIO_HZ
@@ -209,6 +210,7 @@ def create(
         "overwrite": bool(overwrite),
     }
     _core.create_ms(path, description)
+    shutil.rmtree(versions_folder(path), ignore_errors=True)  # of a set that was there before
     return Created(
         path=path,
         n_antenna=len(array),

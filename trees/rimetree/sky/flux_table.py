@@ -69,7 +69,12 @@ class FluxTable:
         return bool(self.frequency_hz[0] - first / 2 <= low_hz and high_hz <= self.frequency_hz[-1] + last / 2)
 
     def at(self, frequency_hz: float) -> tuple[float, float, float, float]:
-        """I, Q, U, V at a frequency."""
+        """I, Q, U, V at a frequency. Raises `SkyModelError` for one below what reaches the ground."""
+        if frequency_hz < LOWEST_RADIO_HZ:
+            raise SkyModelError(f"frequency_hz is {frequency_hz:g}, below what reaches the ground; is it in MHz?")
+        return self._at(frequency_hz)
+
+    def _at(self, frequency_hz: float) -> tuple[float, float, float, float]:
         planes = self.stokes_jy.reshape(len(self.frequency_hz), -1).T
         found = [float(np.interp(frequency_hz, self.frequency_hz, plane)) for plane in planes]
         return tuple(found + [0.0] * (4 - len(found)))
@@ -85,7 +90,7 @@ class FluxTable:
             own = self.stokes_jy[place].tolist()
             if (own if self.stokes_jy.ndim == 2 else [own, 0.0, 0.0, 0.0]) == list(stokes_jy):
                 return True
-        return bool(np.allclose(self.at(frequency_hz), stokes_jy, rtol=0, atol=_CLOSE * np.abs(self.stokes_jy).max()))
+        return bool(np.allclose(self._at(frequency_hz), stokes_jy, rtol=0, atol=_CLOSE * np.abs(self.stokes_jy).max()))
 
     def isclose(self, other: FluxTable, rtol: float = 1e-12) -> bool:
         """Whether both are the same to a relative tolerance, of fluxes in units of the largest one."""

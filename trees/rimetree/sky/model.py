@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..arguments import check_fields, checked
 from ..beams import AnyBeam
+from ..beams.array import warn_of_mixed_feeds
 from ..directions import mean_direction
 from .errors import SkyModelError
 from .flux_table import common_table
@@ -151,6 +152,7 @@ class SkyModel(Sequence):
             if not beam:
                 raise SkyModelError("seen_through: there must be a beam for each antenna, and there is none")
             beam = beam if len(set(beam)) > 1 else beam[0]
+            warn_of_mixed_feeds(beam)
         return replace(self, beam=beam)
 
     def _with(self, sources: Iterable[Source]) -> SkyModel:

@@ -57,8 +57,8 @@ def read_skyh5(reading: Reading, text: str = "") -> SkyModel:
             if "Header" not in file or "Data/stokes" not in file:
                 raise SkyModelError("an HDF5 file without Header and Data/stokes, expected SkyH5", file=reading.file)
             return _model_of(_Group(file["Header"], reading.file), file["Data/stokes"], reading)
-    except SkyModelError:
-        raise
+    except SkyModelError as problem:
+        raise (problem if problem.file else type(problem)(problem.message, file=reading.file)) from None
     except (OSError, KeyError, TypeError, ValueError) as problem:
         raise SkyModelError(f"no SkyH5 file that can be read: {problem}", file=reading.file) from problem
 
@@ -97,9 +97,12 @@ class _Group:
         found = self._group.get(name)
         return _Group(found, self._file) if hasattr(found, "keys") else None
 
-    def _value(self, name: str):
+    def require(self, name: str) -> None:
         if name not in self:
             raise SkyModelError(f"{self._group.name[1:]}/{name} is missing", file=self._file)
+
+    def _value(self, name: str):
+        self.require(name)
         return self._group[name][()]
 
 
@@ -148,6 +151,8 @@ def _model_of(header: _Group, stokes, reading: Reading) -> SkyModel:
     factor, in_kelvin = _unit_of(str(stokes.attrs.get("unit", "")), kind, reading.file)
     found = (_points if kind == "point" else _pixels)(header, np.asarray(stokes[0], float), reading.file)
     found = replace(found, jy=found.jy * factor, in_kelvin=in_kelvin)
+    if np.isinf(found.flux).any():
+        raise SkyModelError("some fluxes are infinite", file=reading.file)
     left_out: tuple = ()
     if kind == "healpix":
         held, left_out = pixels_with_flux(found.flux, lambda k: found.names[k], reading.file)
@@ -253,6 +258,8 @@ def _spectra(header: _Group, of: _Components, file: str) -> list[dict]:
     if kind == "flat":
         return _power_laws(of, np.full(len(of.names), _REFERENCE_HZ), np.zeros(len(of.names)))
     if kind == "spectral_index":
+        for name in ("reference_frequency", "spectral_index"):
+            header.require(name)
         return _power_laws(of, of.reference_hz, of.index)
     raise SkyModelError(f"spectral_type is {kind!r}, expected flat, spectral_index, subband or full", file=file)
 

@@ -171,6 +171,9 @@ def test_sky_show_and_convert(command, sky_file, tmp_path):
     assert "3 sources (1 of shape gaussian, 1 with a spectrum, 0 polarised" in shown
     assert f"{0.5 * 2**0.7:.6g}" in shown
     assert len(json.loads(command("sky", "show", sky_file, "--json").stdout)) == 3
+    assert (
+        "--freq does not go with --json" in command("sky", "show", sky_file, "--json", "--freq", "1GHz", code=2).output
+    )
     assert "30 x 20 45 in (l, m)" in shown
     sky_file.write_text(sky_file.read_text().replace("Orientation)", "Orientation, OrientationIsAbsolute='true')"))
     assert re.search(r"30 x 20 45 *$", command("sky", "show", sky_file).stdout, re.MULTILINE)

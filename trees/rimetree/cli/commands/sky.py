@@ -39,9 +39,11 @@ def show(file, file_format, skip_unsupported, patches, limit, freq, as_json) -> 
     """List the sources of sky model FILE: positions, fluxes (Jy), spectra, shapes."""
     model = read_sky(file, file_format, skip_unsupported, patches)
     if as_json:
+        if freq is not None:
+            raise click.UsageError("--freq does not go with --json")
         from dataclasses import asdict
 
-        click.echo(json.dumps([asdict(source) for source in model], indent=2))
+        click.echo(json.dumps([asdict(source) for source in model], indent=2, default=lambda array: array.tolist()))
         return
     click.echo(_overview(file, model))
     at = None

@@ -140,13 +140,12 @@ def _standing(file: str) -> Maker:
     from rimetree import StandingPattern
     from rimetree.beams.uvbeam import read_beamfits
 
-    found = read_beamfits(file)
-    any_place: list[StandingPattern] = []
+    found: list = [read_beamfits(file)]  # then what is made of it, which is the same at all places
 
     def of(antenna: Antenna) -> AnyBeam:
-        if not any_place:
-            any_place.append(StandingPattern.of_far_field(found, place_of(antenna), name=file))
-        return replace(any_place[0], site_m=place_of(antenna))
+        if not isinstance(found[0], StandingPattern):
+            found[0] = StandingPattern.of_far_field(found[0], place_of(antenna), name=file)
+        return replace(found[0], site_m=place_of(antenna))
 
     return of
 
