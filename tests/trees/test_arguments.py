@@ -52,7 +52,7 @@ def calls(tmp_path_factory):
     text = str(folder / "a.skymodel")
     sky.write(model, text)
     tables = str(folder / "a.h5")
-    grids = [1e8], np.radians(np.arange(0, 360, 45)), np.radians(np.arange(0, 91, 45))
+    grids = [1e8], np.radians(np.arange(0, 360, 15)), np.radians(np.arange(0, 91, 15))
     standing = write_beamfits(folder / "a.beamfits", some_pattern(*grids), *grids)
     calibration.write_h5parm(tables, solutions)
     asked = {"terms": terms, "options": options}

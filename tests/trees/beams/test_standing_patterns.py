@@ -243,6 +243,11 @@ def test_what_is_no_such_pattern_is_told(tmp_path, how, message):
         rt.StandingPattern.read(file, SITE)
 
 
+def test_coarse_grids_are_refused(tmp_path):
+    with pytest.raises(rt.Error, match="azimuths and zenith angles are 45 and 5 deg apart, too far"):
+        rt.StandingPattern.read(some_file(tmp_path, azimuth=np.arange(0, 360, 45) * DEG), SITE)
+
+
 def test_damaged_files_are_told(tmp_path):
     with pytest.raises(rt.Error, match="no FITS file that can be read"):
         rt.StandingPattern.read(tmp_path / "none.beamfits", SITE)

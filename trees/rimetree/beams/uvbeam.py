@@ -21,6 +21,7 @@ _ANGLES = {"deg": math.pi / 180, "rad": 1.0, "radians": 1.0, "degrees": math.pi 
 #: What the dimensions of the data are, as arrays have them.
 _ORDER = ("COMPLEX", "VECIND", "FEEDIND", "FREQ", "ZENANGLE", "AZIMUTH")
 _STANDING = ("", "FIXED", "PHASED", "OTHER")  # mounts
+_COARSEST_RAD = math.radians(15.0)
 _CLOSE = 1e-6  # of a step, or of 90 deg
 
 
@@ -75,6 +76,9 @@ def _read(file: str) -> FarField:
     if azimuth.count not in (around, around + 1) or abs(around * azimuth.step - 2 * math.pi) > _CLOSE * azimuth.step:
         first, last = np.degrees(azimuth.ends)
         raise Error(f"azimuths are {first:.6g} to {last:.6g} deg in {azimuth.count} steps, expected all around, once")
+    if max(azimuth.step, zenith_angle.step) > _COARSEST_RAD:
+        steps = f"{math.degrees(azimuth.step):.6g} and {math.degrees(zenith_angle.step):.6g} deg"
+        raise Error(f"azimuths and zenith angles are {steps} apart, too far to be looked up between")
     azimuth = Axis(azimuth.first, 2 * math.pi / around, around)
     return FarField(frequency, zenith_angle, azimuth, field[:, :, :around])
 
