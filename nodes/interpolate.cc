@@ -125,7 +125,8 @@ struct InterpolateBody {
     const Real first[] = {at + 3.0 * before, after - 3.0 * before, beyond + before, Real(0.0)};
     const Real last[] = {Real(0.0), before + beyond, at - 3.0 * beyond, after + 3.0 * beyond};
     const Real inside[] = {before, at, after, beyond};
-    const auto is_first = lower<Real(0.5), is_last = lower> Real(length - 2.5);
+    const auto is_first = lower < Real(0.5);
+    const auto is_last = lower > Real(length - 2.5);
     Entries<Real> found{Real(0.0), std::min(length, kMostEntries), {}};
     if (length == 3) {
       for (int e = 0; e < 3; ++e) found.weight[e] = chosen(is_first, first[e], last[e + 1]);

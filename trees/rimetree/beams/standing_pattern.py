@@ -68,8 +68,8 @@ class StandingPattern:
     @checked
     def read(cls, file: str | os.PathLike, site_m: Sequence[float]) -> StandingPattern:
         """From a file. If it says "physical", what X or Y get of an unpolarised source is made 1 at each frequency in
-        the direction in which that is largest. Raises `Error` for
-        what is no such file, and for beams that are powers, in pixels, or of antennas that turn."""
+        the direction in which that is largest. Raises `Error` for what is no such file, and for beams that are powers,
+        in pixels, or of antennas that turn."""
         return cls.of_far_field(read_beamfits(file), site_m, name=os.fspath(file))
 
     @classmethod
