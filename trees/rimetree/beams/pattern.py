@@ -25,43 +25,18 @@ from numpy.typing import NDArray
 from .. import nodes as rt
 from .._core import Error
 from ..arguments import check_fields, checked
-from ..fits_axes import HERTZ, header_number, only_image, regular_axis
+from ..fits_axes import HERTZ, header_number, only_image
 from ..observing.mounts import feed_rotation, parallactic_angle, require_place
 from ..units import LOWEST_RADIO_HZ
 from ..writing.scope import NodeDef, NodeScope, NodeStub
+from .axis import RADIANS, Axis, read_axis, scale_of
 from .place import Place, pointing_text, require_pointings
 
 _ELEMENTS = {"linear": ("xx", "xy", "yx", "yy"), "circular": ("rr", "rl", "lr", "ll")}
 _AXES = {"X": "l", "L": "l", "Y": "m", "M": "m", "FREQ": "frequency"}
-_TO_RADIANS = {"deg": math.pi / 180, "rad": 1.0}
 #: To where directions behind the dish are moved, times their distance from its horizon: beyond any grid; and those
 #: beyond the grid, times their distance from it: into the border, which may be as wide as the grid itself.
 _BEYOND = 1e6
-
-
-@dataclass(frozen=True)
-class Axis:
-    """`count` places from `first` on, `step` apart (rad or Hz); or on average, where all of them are listed in
-    `places`, which ascend or descend."""
-
-    first: float
-    step: float
-    count: int
-    places: tuple[float, ...] = ()
-
-    def steps(self, x) -> NodeDef:
-        """How many steps a node is from the first place; of listed places, at most those to the last."""
-        if not self.places:
-            return (x - self.first) / self.step
-        # Between each place and the next it goes from 0 to 1, and is that much before and behind.
-        along = (x - rt.Constant(self.places[:-1])) / np.diff(self.places)
-        return rt.MatrixMultiply(np.full((1, self.count - 1), 0.5), rt.Abs(along) - rt.Abs(along - 1) + 1)[0]
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The lowest and the highest place."""
-        last = self.places[-1] if self.places else self.first + (self.count - 1) * self.step
-        return min(self.first, last), max(self.first, last)
 
 
 @dataclass(frozen=True)
@@ -189,8 +164,7 @@ class BeamPattern:
 
     def reaches(self, low_hz: float, high_hz: float) -> bool:
         """Whether it was given at frequencies around these."""
-        lowest, highest = self.frequency.ends
-        return lowest <= low_hz and high_hz <= highest
+        return self.frequency.holds(low_hz, high_hz)
 
     def __str__(self) -> str:
         """As a report says it, with the beginning of the fingerprint."""
@@ -272,20 +246,15 @@ def _listed(places: list[float]) -> Axis:
 
 
 def _axis(header, number: int, kind: str) -> Axis:
-    unit, units = str(header.get(f"CUNIT{number}", "")).strip().lower(), HERTZ if kind == "FREQ" else _TO_RADIANS
-    if unit not in units:
-        raise Error(f"axis {kind} is in {unit or 'no unit'}, expected {', '.join(filter(None, units))}")
+    units = HERTZ if kind == "FREQ" else RADIANS
     count = header[f"NAXIS{number}"]
     keys = [f"G{kind}{place}" for place in range(1, count + 1)]
     if any(key in header for key in keys):
         if kind != "FREQ":
             raise Error(f"the places along {kind} are not regular (G{kind}1, ...), which is not supported")
-        return _listed([header_number(header, key, math.nan) * units[unit] for key in keys])
+        scale = scale_of(header, number, kind, units)
+        return _listed([header_number(header, key, math.nan) * scale for key in keys])
     turns = [f"{matrix}{number}_{other}" for matrix in ("PC", "CD") for other in range(1, 10) if other != number]
     if turned := [key for key in (*turns, f"CROTA{number}") if header_number(header, key, 0.0) != 0]:
         raise Error(f"the grid is turned ({turned[0]}), which is not supported")
-    value, step, first = regular_axis(header, number)
-    if not (math.isfinite(value) and math.isfinite(first) and math.isfinite(step) and step != 0):
-        raise Error(f"CRVAL, CDELT or CRPIX of axis {kind} is no number, or CDELT is 0")
-    scale = -units[unit] if kind.startswith("-") else units[unit]
-    return Axis((value + (1 - first) * step) * scale, step * scale, count)
+    return read_axis(header, number, kind, units).scaled(-1 if kind.startswith("-") else 1)

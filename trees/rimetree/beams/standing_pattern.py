@@ -26,7 +26,7 @@ from .._core import Error
 from ..arguments import check_fields, checked
 from ..observing.mounts import horizon, require_place
 from ..writing.scope import NodeDef, NodeScope, NodeStub
-from .pattern import Axis
+from .axis import Axis
 from .place import Place, horizon_nodes
 from .uvbeam import FarField, read_beamfits
 
@@ -129,8 +129,7 @@ class StandingPattern:
 
     def reaches(self, low_hz: float, high_hz: float) -> bool:
         """Whether it was given at frequencies around these."""
-        lowest, highest = self.frequency.ends
-        return lowest <= low_hz and high_hz <= highest
+        return self.frequency.holds(low_hz, high_hz)
 
     def pointed_at(self, radec_rad: Sequence[float]) -> StandingPattern:
         """Raises `Error`."""

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Error
-from ..fits_axes import HERTZ, regular_axis
+from ..fits_axes import HERTZ
 from ..units import LOWEST_RADIO_HZ
-from .pattern import Axis
+from .axis import RADIANS, Axis, read_axis
 
-_ANGLES = {"deg": math.pi / 180, "rad": 1.0, "radians": 1.0, "degrees": math.pi / 180}
 #: What the dimensions of the data are, as arrays have them.
 _ORDER = ("COMPLEX", "VECIND", "FEEDIND", "FREQ", "ZENANGLE", "AZIMUTH")
 _STANDING = ("", "FIXED", "PHASED", "OTHER")  # mounts
@@ -66,11 +65,11 @@ def _read(file: str) -> FarField:
         if not largest.all():
             raise Error("at some frequency nothing comes through")
         field /= largest[:, None, None, None, None]
-    frequency = _axis(header, axes["FREQ"], HERTZ)
+    frequency = read_axis(header, axes["FREQ"], "FREQ", HERTZ)
     if not (lowest := frequency.ends[0]) >= LOWEST_RADIO_HZ:
         raise Error(f"{lowest:g} Hz is below what reaches the ground; are frequencies in MHz?")
-    field, zenith_angle = _ascending(field, _axis(header, axes["ZENANGLE"], _ANGLES), 1)
-    field, azimuth = _ascending(field, _axis(header, axes["AZIMUTH"], _ANGLES), 2)
+    field, zenith_angle = _ascending(field, read_axis(header, axes["ZENANGLE"], "ZENANGLE", RADIANS), 1)
+    field, azimuth = _ascending(field, read_axis(header, axes["AZIMUTH"], "AZIMUTH", RADIANS), 2)
     _require_down_to_horizon(zenith_angle)
     around = round(2 * math.pi / azimuth.step) if azimuth.count > 1 else 0
     if azimuth.count not in (around, around + 1) or abs(around * azimuth.step - 2 * math.pi) > _CLOSE * azimuth.step:
@@ -122,19 +121,6 @@ def _feeds(header) -> list[int]:
     if sorted(named) != ["x", "y"]:
         raise Error(f"FEEDLIST is {header.get('FEEDLIST')!r}, expected [x, y]")
     return [named.index(name) for name in "xy"]
-
-
-def _axis(header, number: int, units: dict[str, float]) -> Axis:
-    unit = str(header.get(f"CUNIT{number}", "")).strip().lower()
-    if unit not in units:
-        raise Error(
-            f"axis {header[f'CTYPE{number}']} is in {unit or 'no unit'}, expected {', '.join(filter(None, units))}"
-        )
-    value, step, first = regular_axis(header, number)
-    count = header[f"NAXIS{number}"]
-    if not (math.isfinite(value) and math.isfinite(first) and math.isfinite(step) and step != 0):
-        raise Error(f"CRVAL, CDELT or CRPIX of axis {header[f'CTYPE{number}']} is no number, or CDELT is 0")
-    return Axis((value + (1 - first) * step) * units[unit], step * units[unit], count)
 
 
 def _ascending(field: NDArray[np.complex128], axis: Axis, dimension: int) -> tuple[NDArray[np.complex128], Axis]:
