@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 #: Where no antenna is further from the middle of the array they have one horizon: it differs by half an arcminute.
 _COMPACT_M = 1000.0
+_SOMEWHERE_M = (6.4e6, 0.0, 0.0)  # on the Earth, before it is known whose beam it is
 
 
 @dataclass(frozen=True)
@@ -136,18 +137,10 @@ def _pattern(files: str) -> Maker:
 
 
 def _standing(file: str) -> Maker:
-    """Antennas of a compact array have one horizon."""
     from rimetree import StandingPattern
-    from rimetree.beams.uvbeam import read_beamfits
 
-    found: list = [read_beamfits(file)]  # then what is made of it, which is the same at all places
-
-    def of(antenna: Antenna) -> AnyBeam:
-        if not isinstance(found[0], StandingPattern):
-            found[0] = StandingPattern.of_far_field(found[0], place_of(antenna), name=file)
-        return replace(found[0], site_m=place_of(antenna))
-
-    return of
+    pattern = StandingPattern.read(file, _SOMEWHERE_M)
+    return lambda antenna: replace(pattern, site_m=place_of(antenna))
 
 
 def _station(kind: str, path: str, element: str = "isotropic", height: str | None = None) -> Maker:
