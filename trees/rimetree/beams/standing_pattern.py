@@ -70,16 +70,12 @@ class StandingPattern:
         """From a file. If it says "physical", what X or Y get of an unpolarised source is made 1 at each frequency in
         the direction in which that is largest. Raises `Error` for what is no such file, and for beams that are powers,
         in pixels, or of antennas that turn."""
-        return cls.of_far_field(read_beamfits(file), site_m, name=os.fspath(file))
-
-    @classmethod
-    def of_far_field(cls, found: FarField, site_m: Sequence[float], *, name: str) -> StandingPattern:
-        """Of what a file holds."""
+        found = read_beamfits(file)
         table, zenith_angle = _through_zenith(_smooth(found), found.zenith_angle)
         table, azimuth = _around(table, found.azimuth)
         digest = hashlib.sha256(np.ascontiguousarray(table)).hexdigest()[:16]
         axes = (found.frequency, zenith_angle, azimuth)
-        return cls(name, *axes, tuple(site_m), digest, table)
+        return cls(os.fspath(file), *axes, tuple(site_m), digest, table)
 
     #: A matrix of complex numbers, of X and Y.
     feed: ClassVar[str] = "linear"
