@@ -59,9 +59,10 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
     where that is nothing."""
     low, high = min(g.frequency_hz[0] for g in groups), max(g.frequency_hz[1] for g in groups)
     _warn_beyond_tables(sky, low, high)
-    _warn_beyond_polynomials(sky, low, high)
     middle_hz = 0.5 * (low + high)
-    flux_jy = stokes_i_at(sky, middle_hz)
+    of_ends, flux_jy = np.split(stokes_at(sky, [low, high, middle_hz])[:, 0], [2], axis=1)
+    flux_jy = flux_jy[:, 0]
+    _warn_beyond_polynomials(sky, np.array([low, high]), of_ends)
     text = f"{flux_jy.sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
     if sky.beam is None:
         return text
@@ -93,22 +94,22 @@ def _warn_beyond_tables(sky: SkyModel, low_hz: float, high_hz: float) -> None:
         )
 
 
-def _warn_beyond_polynomials(sky: SkyModel, low_hz: float, high_hz: float) -> None:
-    """Where fluxes at an end of the band are far from those at the reference frequencies, more than real spectra go."""
-    own = [s for s in sky if s.table is None and (len(s.spectrum) > 1 or (s.spectrum and not s.logarithmic))]
-    before = sum(abs(source.stokes_jy[0]) for source in own)
-    if not before > 0:
+def _warn_beyond_polynomials(sky: SkyModel, ends_hz: NDArray[np.float64], flux_jy: NDArray[np.float64]) -> None:
+    """Where fluxes [source,end] at an end of the band are far from those at the reference frequencies, more than real
+    spectra go."""
+    bent = (sky.spectrum[:, 1:] != 0).any(axis=1) | (~sky.logarithmic & sky.spectrum.any(axis=1))
+    own = bent & ~sky.has_table & (sky.stokes_jy[:, 0] != 0)
+    if not own.any():
         return
-    ends = np.array([low_hz, high_hz])
-    found = np.abs(stokes_at(SkyModel(tuple(own)), ends)[:, 0]).sum(axis=0)
-    weight = np.array([abs(source.stokes_jy[0]) for source in own]) / before
-    away = weight @ np.abs(np.log(ends / np.array([source.ref_freq_hz for source in own])[:, None]))
+    weight = np.abs(sky.stokes_jy[own, 0])
+    before, found = weight.sum(), np.abs(flux_jy[own]).sum(axis=0)
+    away = weight @ np.abs(np.log(ends_hz / sky.ref_freq_hz[own, None])) / before
     with np.errstate(divide="ignore"):
         steep = np.abs(np.log(found / before)) > _STEEPEST * np.maximum(away, _NEAR)
     if steep.any():
         k = int(np.argmax(steep * away))
         warnings.warn(
-            f"at {ends[k] / 1e6:.6g} MHz, an end of the band, {len(own)} sources have {found[k]:.4g} Jy by the "
+            f"at {ends_hz[k] / 1e6:.6g} MHz, an end of the band, {own.sum()} sources have {found[k]:.4g} Jy by the "
             f"polynomials of their spectra, and {before:.4g} Jy at their reference frequencies: polynomials mean "
             "nothing far from the frequencies that they were fitted to",
             stacklevel=3,
