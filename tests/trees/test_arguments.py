@@ -199,6 +199,7 @@ def calls(tmp_path_factory):
                 "files": write_cubes(folder, np.ones((2, 2, 2, 4)), *[np.array([1.0, 2.0])] * 3),
                 "pointing_rad": (0.3, -0.5),
                 "site_m": (5109270.0, 2006780.0, -3239050.0),
+                "method": "cubic",
             },
         ),
         "StandingPattern": (

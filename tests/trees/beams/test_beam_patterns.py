@@ -9,6 +9,7 @@ from beam_cubes import between, some_pattern, write_cubes
 from direction_cosines import direction_cosines
 
 import rimetree as rt
+from rimetree.beams import Place, jones_nodes
 from rimetree.sky_fluxes import stokes_at
 
 LIGHT_M_S = 299792458.0
@@ -223,6 +224,30 @@ def test_what_is_reported_is_the_power_of_unpolarised_sources(files):
         stokes_i_at(turning, 1.3e9, CENTRE)
     for group in [replace(pattern, site_m=SITE), [pattern, rt.Beam.of_dish(12.0)]]:
         assert "pattern beam_$(corr)_$(reim).fits" in beams_text(SKY.seen_through(group).beam)
+
+
+def test_by_cubics_patterns_are_closer_and_end_where_the_grid_does(tmp_path):
+    coarse, hz = np.linspace(-0.05, 0.05, 11), np.linspace(1.2e9, 1.6e9, 4)
+    files = write_cubes(tmp_path, some_pattern(hz, coarse, coarse), hz, coarse, coarse)
+    l, m, _ = direction_cosines(SKY.radec_rad, CENTRE)  # noqa: E741
+    exact = np.stack([some_pattern([f], m, l)[0] for f in FREQUENCY_HZ], axis=1)  # [m,freq,l,4] of all pairs
+    exact = np.stack([exact[s, :, s] for s in range(len(SKY))]).reshape(len(SKY), len(FREQUENCY_HZ), 2, 2)
+    worst = {}
+    for method in ("linear", "cubic"):
+        pattern = rt.BeamPattern.read(files, method=method)
+        ns = rt.NodeScope()
+        jones_nodes(ns, [pattern], Place.of(ns, SKY.radec_rad, CENTRE))
+        found = rt.Forest(ns).evaluate(ns.voltage(0), rt.Cells(freq_hz=FREQUENCY_HZ))
+        worst[method] = np.abs(np.moveaxis(found[:, :, :, 0], -1, 1) - exact).max()
+        far = np.array([[CENTRE[0], CENTRE[1] + 0.0501], [CENTRE[0], CENTRE[1] + 0.0499]])
+        ns = rt.NodeScope()
+        jones_nodes(ns, [pattern], Place.of(ns, far, CENTRE))
+        beyond, within = rt.Forest(ns).evaluate(ns.voltage(0), rt.Cells(freq_hz=FREQUENCY_HZ))
+        assert not beyond.any() and within.all(axis=-1).any()
+    assert worst["cubic"] < 0.4 * worst["linear"] and worst["cubic"] < 5e-3
+    assert ", cubic)" in str(pattern) and pattern != rt.BeamPattern.read(files)
+    with pytest.raises(rt.Error, match="the method of a pattern is linear or cubic, not 'square'"):
+        rt.BeamPattern.read(files, method="square")
 
 
 @pytest.mark.parametrize("feed", ["linear", "circular"])

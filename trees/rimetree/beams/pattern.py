@@ -34,14 +34,15 @@ from .place import Place, pointing_text, require_pointings
 
 _ELEMENTS = {"linear": ("xx", "xy", "yx", "yy"), "circular": ("rr", "rl", "lr", "ll")}
 _AXES = {"X": "l", "L": "l", "Y": "m", "M": "m", "FREQ": "frequency"}
-#: To where directions behind the dish are moved, times their distance from its horizon: beyond any grid; and those
-#: beyond the grid, times their distance from it: into the border, which may be as wide as the grid itself.
+#: To where directions behind the dish are moved, times their distance from its horizon: beyond any grid.
 _BEYOND = 1e6
+METHODS = rt.choices_of("Interpolate", "method")
 
 
 @dataclass(frozen=True)
 class BeamPattern:
-    """Jones matrices of a dish on a grid of frequencies and directions; between them they are interpolated.
+    """Jones matrices of a dish on a grid of frequencies and directions; between them they are interpolated, by lines or
+    by cubics.
 
     Attributes
     ----------
@@ -53,6 +54,7 @@ class BeamPattern:
     pointing_rad : (ra, dec) that all dishes follow, in the frame of the sky's positions; None: the phase centre
     site_m : where it turns on the sky, as that of an alt-azimuth mount: the place (ITRF) whose parallactic angle it
         turns by; None: it stands
+    method : "linear" or "cubic", between the places of the grid
     table : [frequency,m,l,4], elements XX XY YX YY (or RR RL LR LL)
 
     Beyond the grid nothing is let through. Beyond the first and the last frequency the pattern is that of these. The
@@ -68,6 +70,7 @@ class BeamPattern:
     fingerprint: str
     pointing_rad: tuple[float, float] | None = None
     site_m: tuple[float, float, float] | None = None
+    method: str = "linear"
     table: NDArray[np.complex128] = field(compare=False, repr=False, default_factory=lambda: np.zeros((1, 1, 1, 4)))
 
     def __post_init__(self) -> None:
@@ -75,6 +78,8 @@ class BeamPattern:
         require_pointings("pattern", radec_rad=self.pointing_rad, azel_rad=None)
         if self.site_m is not None:
             require_place("site_m", self.site_m)
+        if self.method not in METHODS:
+            raise Error(f"the method of a pattern is {' or '.join(METHODS)}, not {self.method!r}")
 
     @classmethod
     @checked
@@ -84,6 +89,7 @@ class BeamPattern:
         *,
         pointing_rad: Sequence[float] | None = None,
         site_m: Sequence[float] | None = None,
+        method: str = "linear",
     ) -> BeamPattern:
         """From FITS files of names like "beam_$(corr)_$(reim).fits". Raises `Error` where there are none, or where they
         do not fit together."""
@@ -105,6 +111,7 @@ class BeamPattern:
             digest,
             None if pointing_rad is None else tuple(pointing_rad),
             None if site_m is None else tuple(site_m),
+            method,
             table,
         )
 
@@ -148,18 +155,19 @@ class BeamPattern:
     def _element(self, ns: NodeScope, l, m, n, n_source: int) -> NodeDef:  # noqa: E741
         """[S,2,2] at directions [S] of the grid."""
         l = l + _BEYOND * (rt.Abs(n) - n)  # noqa: E741 - as they are where n >= 0, which is in front of the dish
-        places = [_in_border(self.m, m), _in_border(self.l, l)]
-        if self.frequency.count > 1:
-            places.insert(0, self.frequency.steps(rt.Freq()))
-        return rt.Composer(rt.Interpolate(self._bordered(ns), *places, outside="edge"), dims=[n_source, 2, 2])
+        places = [self.m.steps(m), self.l.steps(l)]
+        if self.frequency.count > 1:  # beyond its ends as there
+            steps = self.frequency.steps(rt.Freq())
+            places.insert(0, rt.Min(rt.Max(steps, 0.0), self.frequency.count - 1.0))
+        found = rt.Interpolate(self._table_node(ns), *places, outside="zero", method=self.method)
+        return rt.Composer(found, dims=[n_source, 2, 2])
 
-    def _bordered(self, ns: NodeScope) -> NodeStub:
-        """The table with a border of zeros around its directions: one node for all beams of these numbers, as those of
-        dishes that point to places of their own; there may be as many as antennas."""
+    def _table_node(self, ns: NodeScope) -> NodeStub:
+        """One node for all beams of these numbers, as those of dishes that point to places of their own; there may be
+        as many as antennas."""
         node = ns.pattern(self.fingerprint)
         if not node.initialized():
-            table = np.pad(self.table, ((0, 0), (1, 1), (1, 1), (0, 0)))
-            node << rt.Constant(table if self.frequency.count > 1 else table[0])
+            node << rt.Constant(self.table if self.frequency.count > 1 else self.table[0])
         return node
 
     def reaches(self, low_hz: float, high_hz: float) -> bool:
@@ -169,14 +177,8 @@ class BeamPattern:
     def __str__(self) -> str:
         """As a report says it, with the beginning of the fingerprint."""
         pointing = pointing_text(self.pointing_rad, None)
-        return f"pattern {os.path.basename(self.name)} ({self.fingerprint[:8]}){pointing}"
-
-
-def _in_border(axis: Axis, x) -> NodeDef:
-    """How many steps a direction is from the first place of the border around the grid. Exact on the grid."""
-    steps = axis.steps(x)
-    over = steps - (axis.count - 1.0)
-    return steps + 1.0 + _BEYOND * (rt.Abs(over) + over - (rt.Abs(steps) - steps))
+        how = "" if self.method == "linear" else f", {self.method}"
+        return f"pattern {os.path.basename(self.name)} ({self.fingerprint[:8]}{how}){pointing}"
 
 
 def _names(files: str) -> tuple[str, list[str]]:

@@ -295,6 +295,12 @@ def test_patterns_from_files_turn_with_the_mounts(command, kat7, sky_file, tmp_p
     command("calibrate", kat7, *beam, "--no-smearing", "--term", "J: full", "--out", sol, "--overwrite")
     command("apply", kat7, "--solutions", sol, "--subtract", *beam, "--no-smearing")
     assert np.abs(read(kat7, "CORRECTED_DATA")).max() < 1e-4
+    # By cubics.
+    said = command("simulate", kat7, *beam[:-1], f"{files}, cubic", "--column", "OTHER", "--no-smearing").output
+    assert ", cubic)" in said
+    assert 0 < np.abs(read(kat7, "OTHER") - found).max() < 0.1
+    said = command("simulate", kat7, *beam[:-1], f"{files}, square", code=2).output
+    assert "the method of a pattern is linear or cubic" in said
     # Some antennas may have dishes.
     said = command("simulate", kat7, "--sky", sky_file, "--beam", f"ANT-[0-2]={files}", "--beam", "airy").output
     assert "beams: 3 x pattern beam_$(corr)_$(reim).fits (" in said and "), 4 x airy beam of a dish of 12 m" in said

@@ -75,7 +75,9 @@ def maker_of(text: str) -> Maker:
     from rimetree import Error
 
     if "$(" in text:
-        return _pattern(text.strip())
+        files, comma, method = text.rpartition(",")
+        how = (files.strip(), method.strip().lower()) if comma and "$(" not in method else (text.strip(),)
+        return _pattern(*how)
     kind, _, rest = (part.strip() for part in text.partition(":"))
     if kind.lower() not in _KINDS and (os.path.isfile(text.strip()) or text.strip().endswith(".beamfits")):
         return _standing(text.strip())
@@ -118,11 +120,11 @@ def _of_width(kind: str, width: str, frequency: str) -> Maker:
     return lambda antenna: beam
 
 
-def _pattern(files: str) -> Maker:
+def _pattern(files: str, method: str = "linear") -> Maker:
     from rimetree import BeamPattern
     from rimetree.observing.mounts import STANDING, TURNING
 
-    pattern = BeamPattern.read(files)
+    pattern = BeamPattern.read(files, method=method)
 
     def of(antenna: Antenna) -> AnyBeam:
         mount = antenna.mount.upper()
