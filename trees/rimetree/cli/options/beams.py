@@ -139,8 +139,8 @@ def beam_options(function: Callable, what: str = _OF_A_SKY, default: str = _NONE
         "'beam_$(corr)_$(reim).fits[, cubic]', which turn on the sky with ALT-AZ mounts, hera.beamfits (a file of "
         "UVBeam, of electric fields in azimuth and zenith angle, of antennas that stand), or of aperture arrays "
         "'station: layout.txt, half-wave, 0.3m' (where elements are, as a file or OSKAR's telescope model; isotropic, "
-        "short or half-wave dipoles; their height above a ground), mwa, or lofar (as the set says). May be repeated for "
-        f"arrays of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'.{default}",
+        "short or half-wave dipoles; their height above a ground), mwa, or lofar (as the set says). May be repeated "
+        f"for arrays of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'.{default}",
     )(with_beams)
 
 
