@@ -140,7 +140,8 @@ def beam_options(function: Callable, what: str = _OF_A_SKY, default: str = _NONE
         "UVBeam, of electric fields in azimuth and zenith angle, of antennas that stand), or of aperture arrays "
         "'station: layout.txt, half-wave, 0.3m' (where elements are, as a file or OSKAR's telescope model; isotropic, "
         "short or half-wave dipoles; their height above a ground), mwa, or lofar (as the set says). May be repeated "
-        f"for arrays of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'.{default}",
+        "for arrays of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'."
+        f"{default}",
     )(with_beams)
 
 
