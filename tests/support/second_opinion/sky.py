@@ -87,7 +87,10 @@ def vis_phase_shift(call: Call) -> Value:
     uvw, _ = rows_of_uvw(call.child("uvw").x)
     path, nu = path_m(x, uvw, int(call.state["n_minus"])), call.axis("freq")
     # Extended precision has 11 bits more than double, which phases of thousands of turns use up.
-    return call.result(phasor(path, nu).astype(complex), 1 + np.abs(TWO_PI * path * nu / C_M_S).astype(float) / 256)
+    scale = 1 + np.abs(TWO_PI * path * nu / C_M_S).astype(float) / 256
+    if call.precision > 1e-12:  # as exact as was asked for, where it is a part of a sum that runs as PSV
+        scale = scale + call.precision / np.finfo(float).eps
+    return call.result(phasor(path, nu).astype(complex), scale)
 
 
 def smearing(call: Call, x: np.ndarray, uvw: np.ndarray, rates: np.ndarray | None) -> np.ndarray:
