@@ -256,6 +256,9 @@ def test_flag_versions_of_a_set_go_with_it(tmp_path):
     """Those of the set before had been restored to the new one."""
     make(tmp_path)
     rt.ms.save_flags(tmp_path / "a.ms", "before")
+    (tmp_path / "a.ms").rename(tmp_path / "b.ms")
+    make(tmp_path)
+    assert len(rt.ms.flag_versions(tmp_path / "a.ms")) == 1  # nobody has asked for anything to be deleted
     make(tmp_path, overwrite=True)
     assert rt.ms.flag_versions(tmp_path / "a.ms") == []
 

@@ -27,7 +27,8 @@ _CLOSE = 1e-6  # of a step, or of 90 deg
 @dataclass(frozen=True)
 class FarField:
     """What a file holds: `response` [frequency,zenith angle,azimuth,feed,2], what X and Y answer to fields along
-    azimuth and along zenith angle. Azimuths are from east through north, ascend, and go around once."""
+    azimuth and along zenith angle; axes in Hz and rad. Azimuths are from east through north, ascend, and go
+    around once."""
 
     frequency: Axis
     zenith_angle: Axis
@@ -108,9 +109,7 @@ def _require_far_field(header) -> None:
             raise Error(f"{key} is {found or 'missing'!r}, expected {expected}: {what}")
     norm = str(header.get("NORMSTD", "")).strip().lower()
     if norm not in ("physical", "peak"):
-        raise Error(
-            f"NORMSTD is {norm or 'missing'!r}, expected physical or peak: fluxes count as they are at the peak"
-        )
+        raise Error(f"NORMSTD is {norm or 'missing'!r}, expected physical or peak: the largest response is 1")
     if (mount := str(header.get("MNTSTA", "")).strip().upper()) not in _STANDING:
         raise Error(f"MNTSTA is {mount.lower()!r}: expected the pattern of an antenna that stands (fixed or phased)")
 

@@ -210,7 +210,8 @@ def create(
         "overwrite": bool(overwrite),
     }
     _core.create_ms(path, description)
-    shutil.rmtree(versions_folder(path), ignore_errors=True)  # of a set that was there before
+    if overwrite:
+        shutil.rmtree(versions_folder(path), ignore_errors=True)  # of the set that was there before
     return Created(
         path=path,
         n_antenna=len(array),
