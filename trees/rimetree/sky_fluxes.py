@@ -98,7 +98,7 @@ def _warn_beyond_polynomials(sky: SkyModel, ends_hz: NDArray[np.float64], flux_j
     """Where fluxes [source,end] at an end of the band are far from those at the reference frequencies, more than real
     spectra go."""
     bent = (sky.spectrum[:, 1:] != 0).any(axis=1) | (~sky.logarithmic & sky.spectrum.any(axis=1))
-    own = bent & ~sky.has_table & (sky.stokes_jy[:, 0] != 0)
+    own = bent & (sky.stokes_jy[:, 0] != 0)
     if not own.any():
         return
     weight = np.abs(sky.stokes_jy[own, 0])

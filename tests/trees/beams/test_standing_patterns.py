@@ -9,7 +9,7 @@ import pytest
 from beamfits import AXES, DEG, short_dipoles, some_pattern, write_beamfits
 
 import rimetree as rt
-from rimetree.beams import Place, beams_text, jones_nodes
+from rimetree.beams import Place, beams_text, jones_nodes, require_pointing
 from rimetree.observing.mounts import horizon
 
 SITE = np.array([5109270.0, 2006780.0, -3239050.0])
@@ -169,6 +169,17 @@ def test_antennas_whose_feeds_follow_the_sky_do_not_go_with_it_unsaid(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sky.seen_through([beam, station])
+
+
+def test_beams_that_stand_do_not_ask_where_the_phase_centre_is(tmp_path):
+    """A model that is predicted for another one had been refused, though they say where they point."""
+    dish, station = rt.Beam.of_dish(14.0), rt.StationBeam.mwa_tile(SITE)
+    standing = [beam.standing_at((0.0, 1.5), tuple(SITE)) for beam in (dish, station)]
+    require_pointing([rt.StandingPattern.read(some_file(tmp_path), SITE), *standing])
+    for beam in (dish, station):
+        with pytest.raises(rt.Error, match="give the beams a pointing_rad"):
+            require_pointing([*standing, beam])
+        require_pointing(beam.pointed_at(CENTRE))
 
 
 def test_visibilities_of_a_polarised_sky(tmp_path):

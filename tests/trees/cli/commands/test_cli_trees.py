@@ -166,6 +166,15 @@ def test_info_of_lesser_instruction_sets(process):
     assert f"PSV on {least}" in told(least).stdout and not told(least).stderr
 
 
+def test_sky_show_of_tables_as_json(command, tmp_path):
+    """It had ended in a traceback."""
+    table = rt.sky.FluxTable([1e8, 2e8], [1.0, 3.0])
+    source = rt.sky.Source("t", 1.0, 0.5, (1.0, 0.0, 0.0, 0.0), ref_freq_hz=1e8, table=table)
+    rt.sky.write(rt.sky.SkyModel([source]), tmp_path / "a.skyh5")
+    (found,) = json.loads(command("sky", "show", tmp_path / "a.skyh5", "--json").stdout)
+    assert found["table"] == {"frequency_hz": [1e8, 2e8], "stokes_jy": [1.0, 3.0]}
+
+
 def test_sky_show_and_convert(command, sky_file, tmp_path):
     shown = command("sky", "show", sky_file, "--freq", "700MHz").stdout
     assert "3 sources (1 of shape gaussian, 1 with a spectrum, 0 polarised" in shown
