@@ -82,14 +82,16 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
 
 
 def _warn_beyond_tables(sky: SkyModel, low_hz: float, high_hz: float) -> None:
-    tables = {id(s.table.frequency_hz): s.table for s in sky if s.table is not None}  # most share their frequencies
-    beyond = [table for table in tables.values() if not table.covers(low_hz, high_hz)]
+    tables = [source.table for source in sky if source.table is not None]
+    told = {(id(table.frequency_hz), table.power_laws): table for table in tables}  # most share their frequencies
+    beyond = [table for table in told.values() if not table.covers(low_hz, high_hz)]
     if beyond:
         first, last = (value / 1e6 for value in beyond[0].range_hz)
+        seen = "the power law through the nearest two" if beyond[0].power_laws else "those of the nearest one"
         warnings.warn(
             f"the band, {low_hz / 1e6:.6g} to {high_hz / 1e6:.6g} MHz, is beyond the frequencies that the sky model "
             f"has fluxes of, {first:.6g} to {last:.6g} MHz{', ...' if len(beyond) > 1 else ''}: channels out there see "
-            "those of the nearest one",
+            f"{seen}",
             stacklevel=3,
         )
 

@@ -164,24 +164,47 @@ def _stokes_nodes(ns: NodeScope, sky: SkyModel) -> NodeStub:
         )
     if not has_table.any():
         return stokes
-    of_tables = _table_nodes(ns, sky)
-    return ns.stokes << (of_tables if has_table.all() else stokes + of_tables)
+    parts = [] if has_table.all() else [stokes]
+    if (has_table & ~sky.has_power_laws).any():
+        parts.append(_table_nodes(ns, sky))
+    if sky.has_power_laws.any():
+        parts.append(_power_law_nodes(ns, sky))
+    return ns.stokes << (rt.Add(*parts) if len(parts) > 1 else parts[0])
 
 
 def _table_nodes(ns: NodeScope, sky: SkyModel) -> NodeDef:
-    """[S,4] Stokes parameters that tables hold, 0 of sources without one."""
+    """[S,4] Stokes parameters that tables with straight lines hold, 0 of sources without one."""
     frequency_hz, fluxes = sky.flux_table()
-    step_hz = np.diff(frequency_hz)
-    # How much of each step of the table lies below a frequency: together that is the place in the table.
-    below = ns.steps_below << (rt.Freq() - rt.Constant(frequency_hz[:-1])) / rt.Constant(step_hz)
-    within = rt.Min(rt.Max(below, np.zeros(len(step_hz))), np.ones(len(step_hz)))
-    ns.table_place << rt.Sum(within, tensor_axis=0, reduction_axes=[])
+    ns.table_place << _place(rt.Freq(), frequency_hz)
     ns.table << rt.Constant(fluxes)
     found = rt.Interpolate(ns.table, ns.table_place, outside="edge")
-    if fluxes.ndim == 3:
-        return found
-    none = ns.no_flux << rt.Constant(np.zeros(len(sky)))
-    return rt.Transpose(rt.Composer(found, none, none, none, dims=[0]))
+    return found if fluxes.ndim == 3 else _of_intensity(ns, found, len(sky))
+
+
+def _power_law_nodes(ns: NodeScope, sky: SkyModel) -> NodeDef:
+    """[S,4] Stokes parameters of tables with power laws, 0 of sources without one."""
+    laws = sky.power_laws()
+    ns.power_law_place << _place(rt.Log(rt.Freq()), laws.log_frequency)
+    ns.log_flux << rt.Interpolate(rt.Constant(laws.log_flux), ns.power_law_place, outside="edge")
+    intensity = ns.of_power_laws << rt.Constant(laws.sign) * rt.Exp(ns.log_flux)
+    if laws.fractions is None:
+        return _of_intensity(ns, intensity, len(sky))
+    return rt.Transpose(intensity * rt.Interpolate(rt.Constant(laws.fractions), ns.power_law_place, outside="edge"))
+
+
+def _place(x: NodeDef, ascending: np.ndarray) -> NodeDef:
+    """Where a number is among ascending ones, a place in a table of their values, between 0 and the last place: each
+    step counts as far as it lies below the number."""
+    step = np.diff(ascending)
+    below = (x - rt.Constant(ascending[:-1])) / rt.Constant(step)
+    within = rt.Min(rt.Max(below, np.zeros(len(step))), np.ones(len(step)))
+    return rt.Sum(within, tensor_axis=0, reduction_axes=[])
+
+
+def _of_intensity(ns: NodeScope, intensity: NodeDef, count: int) -> NodeDef:
+    """[S,4] of Stokes I of S sources that are not polarised."""
+    none = rt.Constant(np.zeros(count))
+    return rt.Transpose(rt.Composer(intensity, none, none, none, dims=[0]))
 
 
 def _shapelets(sky: SkyModel, phase_centre_rad: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

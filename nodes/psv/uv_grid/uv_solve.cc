@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nodes/psv/plane_shares.h"
 #include "nodes/psv/uv_grid/grids.h"
 #include "nodes/psv/uv_grid/samples.h"
 #include "nodes/psv/uv_grid/uv_grid.h"
@@ -18,10 +19,13 @@ constexpr std::size_t kRangeSamples = 1024, kVectorRows = 8;
 void add_planes(const SeriesSky& sky, const std::vector<Complex<double>>& planes, std::size_t n_channel,
                 Complex<double>* row, std::ptrdiff_t plane_stride) {
   for (std::size_t f = 0; f < n_channel; ++f, ++row) {
-    Complex<double> e[4] = {planes[f], planes[n_channel + f], planes[2 * n_channel + f], planes[3 * n_channel + f]};
-    if (sky.stokes) {
-      const Complex<double> i = e[0], q = e[1], u = e[2], v{-e[3].im, e[3].re};
-      e[0] = i + q, e[1] = u + v, e[2] = u - v, e[3] = i - q;
+    Complex<double> e[4]{};
+    for (int slot = 0; slot < 4; ++slot) {
+      const Complex<double> plane = planes[static_cast<std::size_t>(slot) * n_channel + f];
+      if (sky.stokes)
+        add_plane(Plane(static_cast<int>(Plane::kI) + slot), plane, e);
+      else
+        e[slot] = plane;
     }
     for (int i = 0; i < 4; ++i) row[i * plane_stride] += e[i];
   }

@@ -65,23 +65,6 @@ def test_components(tmp_path):
     np.testing.assert_allclose(stokes_i_at(model, 230e6), expected, rtol=1e-14)
 
 
-def listed(fluxes):
-    entries = "".join(f"    - {{freq: {f}, i: {i}, q: {q}}}\n" for f, i, q in fluxes)
-    return f"s:\n- ra: 1\n  dec: 2\n  comp_type: point\n  flux_type:\n    list:\n{entries}"
-
-
-def test_lists_of_fluxes_go_through_their_entries(tmp_path):
-    frequency = np.arange(80e6, 250e6, 20e6)
-    # Two power laws together, rounded to five digits, as such lists hold.
-    flux = np.round(2 * (frequency / 150e6) ** -0.9 + 1.5 * (frequency / 150e6) ** -0.3, 5)
-    model = read(tmp_path, listed(zip(frequency, flux, 0.1 * flux, strict=True)))
-    assert 2 <= len(model[0].spectrum) <= 4
-    for f, i in zip(frequency, flux, strict=True):
-        assert stokes_i_at(model, float(f))[0] == pytest.approx(i, rel=1e-3)
-    exact = read(tmp_path, listed([(100e6, 8.0, 0.0), (200e6, 2.0, 0.0)]))
-    assert exact[0].spectrum == pytest.approx((-2.0,), rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "line", "message", "error"),
     [
@@ -108,28 +91,6 @@ def test_errors_have_a_line(tmp_path, old, new, line, message, error):
     with pytest.raises(error, match=message) as caught:
         read(tmp_path, LIST.replace(old, new, 1))
     assert caught.value.line == line
-
-
-def test_lists_that_no_spectrum_goes_through(tmp_path):
-    jumps = [(1e8 * (1 + k), 1.0 + 9.0 * (k % 2), 0.0) for k in range(8)]
-    with pytest.raises(UnsupportedError, match="no spectrum of 4 coefficients"):
-        read(tmp_path, listed(jumps))
-    with pytest.raises(UnsupportedError, match="do not follow I"):
-        read(tmp_path, listed([(1e8, 1.0, 0.1), (2e8, 1.0, -0.1)]))
-    kept = read(tmp_path, LIST + listed(jumps), skip_unsupported=True)
-    assert len(kept) == 3 and len(kept.skipped) == 1
-
-
-def test_lists_with_one_frequency_twice_or_without_flux(tmp_path):
-    """They were refused for what they are not: "no spectrum of 0 coefficients", "change sign"."""
-    twice = read(tmp_path, listed([(1e8, 4.0, 0.0), (1e8, 4.0, 0.0), (2e8, 2.0, 0.0)]))[0]
-    assert twice.spectrum == pytest.approx((-1.0,))
-    with pytest.raises(SkyModelError, match="different fluxes at 100 MHz"):
-        read(tmp_path, listed([(1e8, 4.0, 0.0), (1e8, 5.0, 0.0)]))
-    nothing = read(tmp_path, listed([(1e8, 0.0, 0.0), (2e8, 0.0, 0.0)]))[0]
-    assert nothing.stokes_jy == (0, 0, 0, 0) and nothing.spectrum == ()
-    with pytest.raises(UnsupportedError, match="fluxes are 0 or change sign"):
-        read(tmp_path, listed([(1e8, 0.0, 0.0), (2e8, 1.0, 0.0)]))
 
 
 def test_lists_as_json_are_recognised(tmp_path):

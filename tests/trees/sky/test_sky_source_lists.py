@@ -130,12 +130,6 @@ def test_a_list_of_woden_is_the_same_sky(tmp_path):
         (RTS, "ENDSOURCE\n", "ENDSOURCE\nENDCOMPONENT\n", "6:1: ENDCOMPONENT outside of a component"),
         (RTS, "ENDSOURCE\n", "ENDSOURCE\nENDSOURCE\n", "6:1: ENDSOURCE outside of a source"),
         (RTS, "ENDSOURCE\n", "ENDSOURCE\nCOMPONENT 1 2\n", "6:1: a component outside of a source"),
-        (
-            RTS,
-            "FREQ 3.0e+08 2 0 0 0\n",
-            "FREQ 2e8 0 1 0 0\nFREQ 3e8 2 0 0 0\n",
-            "2:8: source 'J1': a list whose fluxes are 0",
-        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path, text, replaced, by, message):

@@ -173,5 +173,5 @@ def test_polarisation_of_a_table_is_seen_though_there_is_none_at_the_reference()
 
 @pytest.mark.parametrize("format", ["bbs", "wsclean", "hyperdrive"])
 def test_other_formats_hold_no_tables(tmp_path, format):
-    with pytest.raises(UnsupportedError, match="source 'a': only SkyH5"):
+    with pytest.raises(UnsupportedError, match="source 'a': no spectrum of 4 coefficients goes through its fluxes at 3 frequencies"):
         rt.sky.write(SkyModel((SOURCE,)), tmp_path / "sky.txt", format)

@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from ..fits_axes import HERTZ
 from .angles import axes_rad
 from .errors import SkyModelError
-from .flux_list import Stokes, spectrum_through
+from .flux_list import Stokes, fluxes_through
 from .logarithms import natural
 from .model import SkyModel
 from .reading import Cell, Reading, numbered_lines
@@ -170,34 +170,32 @@ def _source(reading: Reading, component: _Block, patch: str, name: str) -> Sourc
         shape = {profile: axes_rad(*axes)}
     elif "shape" in component.values:
         raise reading.error("a point has no shape", component.values["shape"][0])
-    reference_hz, stokes, spectrum = _spectrum(reading, component)
     return reading.build(
         component.keyword,
         name=name,
         ra_rad=reading.angle(ra, "right ascension"),
         dec_rad=reading.angle(dec, "declination", colon="degrees"),
-        stokes_jy=stokes,
-        ref_freq_hz=reference_hz,
-        spectrum=spectrum,
         patch=patch,
+        **_fluxes(reading, component),
         **shape,
     )
 
 
-def _spectrum(reading: Reading, component: _Block) -> tuple[float, Stokes, tuple[float, ...]]:
-    """Reference frequency, Stokes parameters there, and coefficients of powers of the natural logarithm."""
+def _fluxes(reading: Reading, component: _Block) -> dict[str, object]:
+    """The fields of a `Source` that hold its fluxes."""
     seds, measured = component.of("sed"), component.of("measurement")
     if len(seds) + bool(measured) != 1:
         raise reading.error("a component has one sed, or measurements", component.keyword)
     if measured:
         fluxes = [_density(reading, one) for one in measured]
         try:
-            return spectrum_through(fluxes)
+            return fluxes_through(fluxes)
         except SkyModelError as problem:
             raise reading.placed(problem, component.keyword) from None
     coefficients: Sequence[Cell] = [word for one in seds[0].of("spectral-index") for word in one.words]
     spectrum = natural(reading.number(word, "spectral index") for word in coefficients)
-    return *_density(reading, seds[0]), spectrum
+    reference_hz, stokes = _density(reading, seds[0])
+    return {"stokes_jy": stokes, "ref_freq_hz": reference_hz, "spectrum": spectrum}
 
 
 def _density(reading: Reading, block: _Block) -> tuple[float, Stokes]:

@@ -6,6 +6,7 @@ import math
 
 from .angles import RAD_PER_ARCSEC, format_dec, format_ra
 from .errors import UnsupportedError
+from .flux_list import with_spectra
 from .logarithms import decimal
 from .model import SkyModel
 from .source import Source
@@ -14,9 +15,10 @@ from .source import Source
 def write_bbs(model: SkyModel) -> str:
     """The text of a BBS file; reading it gives the same sources to 1e-12 (`Source.isclose`).
 
-    Raises `UnsupportedError` naming the source that BBS cannot express: shapelets, V that follows the spectrum, or Q, U
-    that do not follow it although there is a rotation measure.
+    Raises `UnsupportedError` naming the source that BBS cannot express: shapelets, V that follows the spectrum, Q, U
+    that do not follow it although there is a rotation measure, or a table of fluxes through which no spectrum goes.
     """
+    model = with_spectra(model)
     names = [
         "Name", "Type", "Patch", "Ra", "Dec", "I", "Q", "U", "V", "ReferenceFrequency", "SpectralIndex='[]'",
         "LogarithmicSI", "MajorAxis", "MinorAxis", "Orientation",
@@ -99,7 +101,6 @@ def absolute_field(source: Source) -> str:
 
 def spectrum_field(source: Source) -> str:
     """SpectralIndex as BBS and WSClean files write it, in powers of the decimal logarithm."""
-    source.require_no_table()
     if source.logarithmic:
         return "[" + ", ".join(f"{c:.15g}" for c in decimal(source.spectrum)) + "]"
     return "[" + ", ".join(repr(c) for c in source.spectrum) + "]"

@@ -35,7 +35,7 @@ import numpy as np
 
 from .catalogue_tables import Layout, Table, layout_of, names_a_table, table_of_fits, table_of_text, table_of_votable
 from .errors import SkyModelError
-from .flux_list import spectrum_through
+from .flux_list import fluxes_through, times
 from .model import SkyModel
 from .reading import Reading, numbered_lines
 from .shapelets import Shapelets
@@ -130,25 +130,22 @@ def _read_lobes(table: Table) -> None:
     def about(row: int) -> dict:
         law = [float(one[row]) for one in laws.get(models[row], ())]
         if law and all(map(math.isfinite, law)):
-            reference_hz, stokes, spectrum = _MWA_REFERENCE_HZ, (law[0], 0.0, 0.0, 0.0), tuple(law[1:])
+            stokes = (law[0], 0.0, 0.0, 0.0)
+            fluxes = {"stokes_jy": stokes, "ref_freq_hz": _MWA_REFERENCE_HZ, "spectrum": tuple(law[1:])}
         else:
-            fluxes = [(hz, (float(one[row]), 0.0, 0.0, 0.0)) for hz, one in listed if math.isfinite(one[row])]
-            reference_hz, stokes, spectrum = spectrum_through(fluxes)
+            fluxes = fluxes_through(
+                [(hz, (float(one[row]), 0.0, 0.0, 0.0)) for hz, one in listed if math.isfinite(one[row])]
+            )
         shape = {}
         if kinds[row] == "G":
             shape = _profile(*axes[row])
         elif kinds[row] == "S":
             turned = Shapelets(*map(math.radians, axes[row]), table.coefficients.get(names[row], []))
-            shape["shapelets"], stokes = turned.of_unit_flux(stokes)
+            shape["shapelets"], factor = turned.of_unit_flux()
+            fluxes = times(fluxes, factor)
         elif kinds[row] != "P":
             raise SkyModelError(f"COMP_TYPE is {kinds[row]!r}, expected P, G or S")
-        return {
-            "stokes_jy": stokes,
-            "ref_freq_hz": reference_hz,
-            "spectrum": spectrum,
-            "patch": patches[row],
-            **shape,
-        }
+        return {"patch": patches[row], **fluxes, **shape}
 
     for row, name in enumerate(names):
         table.add(row, name, radec[row], lambda k=row: about(k))
@@ -164,14 +161,11 @@ def _read_gleam(table: Table) -> None:
     names = table.texts("name")
 
     def about(row: int) -> dict:
-        stokes = (float(flux[row]), 0.0, 0.0, 0.0)
+        fluxes = fluxes_through([(_MWA_REFERENCE_HZ, (float(flux[row]), 0.0, 0.0, 0.0))])
         if math.isfinite(alpha[row]):
             curvature = float(beta[row]) if math.isfinite(beta[row]) else 0.0
-            spectrum = (float(alpha[row]), curvature)
-        else:
-            _, stokes, spectrum = spectrum_through([(_MWA_REFERENCE_HZ, stokes)])
-        shape = _profile(float(major[row]), float(minor[row]), float(angle[row]))
-        return {"stokes_jy": stokes, "ref_freq_hz": _MWA_REFERENCE_HZ, "spectrum": spectrum, **shape}
+            fluxes["spectrum"] = (float(alpha[row]), curvature)
+        return fluxes | _profile(float(major[row]), float(minor[row]), float(angle[row]))
 
     for row, name in enumerate(names):
         table.add(row, name or f"s{row + 1}", radec[row], lambda k=row: about(k))

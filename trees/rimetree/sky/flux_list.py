@@ -1,12 +1,18 @@
-"""The spectrum that goes through fluxes at some frequencies."""
+"""Lists of fluxes at some frequencies, as sources have them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import SkyModelError, UnsupportedError
+from .flux_table import FluxTable, has_one_sign
+from .model import SkyModel
+from .source import Source
 
 Stokes = tuple[float, float, float, float]
 
@@ -15,44 +21,90 @@ _CLOSE = 1e-3
 _MOST_COEFFICIENTS = 4
 
 
-def spectrum_through(entries: Sequence[tuple[float, Stokes]]) -> tuple[float, Stokes, tuple[float, ...]]:
-    """Reference frequency, Stokes parameters there, and coefficients of powers of the natural logarithm, of a list of
-    (frequency in Hz, Stokes parameters). Of one entry the spectral index is -0.8.
+def fluxes_through(entries: Sequence[tuple[float, Stokes]]) -> dict[str, object]:
+    """Fields of a `Source` that has the fluxes of a list of (frequency in Hz, Stokes parameters): one power law where
+    that goes through all of them to 1e-3, else a `FluxTable` with power laws, or with straight lines where I is 0
+    somewhere or changes its sign. Of one entry the spectral index is -0.8.
 
-    Raises `SkyModelError` where there is no entry, or one contradicts another, and `UnsupportedError` where there is no
-    such spectrum.
+    Raises `SkyModelError` where there is no entry, or one contradicts another.
     """
     if not entries:
         raise SkyModelError("the list is empty")
     entries = list(dict.fromkeys(sorted(entries)))  # what is said twice is said
+    reference_hz, at_reference = entries[len(entries) // 2]
+    fields: dict[str, object] = {"stokes_jy": at_reference, "ref_freq_hz": reference_hz}
     if len(entries) == 1:
-        ((reference_hz, at_reference),) = entries
-        return reference_hz, at_reference, (_INDEX_OF_ONE,) if any(at_reference) else ()
-    frequency_hz = np.array([frequency for frequency, _ in entries])
+        return fields | {"spectrum": (_INDEX_OF_ONE,) if any(at_reference) else ()}
+    frequency_hz = _shared(tuple(frequency for frequency, _ in entries))
     if (same := np.flatnonzero(np.diff(frequency_hz) == 0)).size:
         raise SkyModelError(f"the list has different fluxes at {frequency_hz[same[0]] / 1e6:g} MHz")
-    middle = len(entries) // 2
-    reference_hz, at_reference = entries[middle]
     stokes = np.array([fluxes for _, fluxes in entries])
     if not stokes.any():
-        return reference_hz, at_reference, ()
-    ratio = stokes[:, 0] / at_reference[0] if at_reference[0] else np.zeros(len(entries))
-    scaled = np.outer(ratio, at_reference)
-    if (ratio <= 0).any() or np.abs(stokes - scaled).max() > _CLOSE * np.abs(stokes).max():
+        return fields
+    law = _spectrum(frequency_hz, stokes, len(entries) // 2, 1)
+    if law is not None:
+        return fields | {"spectrum": law}
+    held = stokes if stokes[:, 1:].any() else stokes[:, 0]
+    return fields | {"table": FluxTable(frequency_hz, held, power_laws=has_one_sign(held))}
+
+
+def times(fields: dict[str, object], factor: float) -> dict[str, object]:
+    """Fields of `fluxes_through` with fluxes so many times as large."""
+    found = fields | {"stokes_jy": tuple(factor * flux for flux in fields["stokes_jy"])}
+    return found | {"table": fields["table"].times(factor)} if "table" in fields else found
+
+
+def with_spectra(model: SkyModel, holds: Callable[[FluxTable], bool] = lambda table: False) -> SkyModel:
+    """A model for a format that holds some tables, or none: sources with others have a spectrum of at most four
+    coefficients instead, which goes through all their fluxes to 1e-3. Raises `UnsupportedError` where there is none."""
+    if not model.has_table.any():
+        return model
+    return replace(model, sources=tuple(s if s.table is None or holds(s.table) else _without(s) for s in model))
+
+
+def is_list(table: FluxTable) -> bool:
+    """Whether `fluxes_through` its fluxes is this table."""
+    return table.power_laws == has_one_sign(table.stokes_jy)
+
+
+def _without(source: Source) -> Source:
+    table = source.table
+    middle = len(table.frequency_hz) // 2
+    spectrum = _spectrum(table.frequency_hz, table.all_stokes(), middle, _MOST_COEFFICIENTS)
+    if spectrum is None:
         raise UnsupportedError(
-            "a list whose fluxes are 0 or change sign, or whose Q, U, V do not follow I, is not supported"
+            f"source {source.name!r}: no spectrum of {_MOST_COEFFICIENTS} coefficients goes through its fluxes at "
+            f"{len(table.frequency_hz)} frequencies to {_CLOSE:g}; only SkyH5 (.skyh5; with straight lines between "
+            "them) and hyperdrive's lists (.yaml; with power laws) hold such fluxes"
         )
-    return reference_hz, at_reference, _exponent(np.log(frequency_hz / reference_hz), np.log(ratio))
+    stokes, reference_hz = tuple(table.all_stokes()[middle].tolist()), float(table.frequency_hz[middle])
+    return replace(source, stokes_jy=stokes, ref_freq_hz=reference_hz, spectrum=spectrum, table=None)
 
 
-def _exponent(x: np.ndarray, log_ratio: np.ndarray) -> tuple[float, ...]:
-    """Coefficients c of the lowest order with which x (c0 + c1 x + ...) is `log_ratio`; both are 0 at the reference."""
+def _spectrum(
+    frequency_hz: NDArray[np.float64], stokes: NDArray[np.float64], reference: int, most: int
+) -> tuple[float, ...] | None:
+    """Coefficients of powers of the natural logarithm, as few as go through Stokes parameters [F,4] to 1e-3 of each I;
+    None where more than `most` would be needed, or Q, U, V do not follow I."""
+    if not has_one_sign(stokes):
+        return None
+    ratio = stokes[:, 0] / stokes[reference, 0]
+    if np.abs(stokes - np.outer(ratio, stokes[reference])).max() > _CLOSE * np.abs(stokes).max():
+        return None
+    x = np.log(frequency_hz / frequency_hz[reference])
     others = x != 0
-    powers = np.vander(x[others], min(_MOST_COEFFICIENTS, others.sum()) + 1, increasing=True)[:, 1:]
+    x, log_ratio = x[others], np.log(ratio[others])
+    powers = np.vander(x, min(most, len(x)) + 1, increasing=True)[:, 1:]
     for order in range(1, powers.shape[1] + 1):
-        found, *_ = np.linalg.lstsq(powers[:, :order], log_ratio[others], rcond=None)
-        if np.abs(np.expm1(powers[:, :order] @ found - log_ratio[others])).max() <= _CLOSE:
-            return tuple(float(value) for value in found)
-    raise UnsupportedError(
-        f"no spectrum of {powers.shape[1]} coefficients goes through all fluxes of the list to {_CLOSE:g}"
-    )
+        found, *_ = np.linalg.lstsq(powers[:, :order], log_ratio, rcond=None)
+        if np.abs(np.expm1(powers[:, :order] @ found - log_ratio)).max() <= _CLOSE:
+            return tuple(found.tolist())
+    return None
+
+
+@functools.lru_cache(maxsize=256)
+def _shared(frequency_hz: tuple[float, ...]) -> NDArray[np.float64]:
+    """The same array for lists of the same frequencies, of which there may be 100 000."""
+    array = np.array(frequency_hz)
+    array.flags.writeable = False
+    return array

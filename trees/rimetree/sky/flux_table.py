@@ -1,9 +1,9 @@
-"""Spectra that are tables: fluxes at some frequencies, and straight lines between them."""
+"""Spectra that are tables: fluxes at some frequencies, and straight lines or power laws between them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from ..units import LOWEST_RADIO_HZ
 from .errors import SkyModelError
 
 _CLOSE = 1e-9  # of a source's fluxes and those of its table at the reference frequency
+_BEYOND = 1e3  # how many times below the first and above the last frequency nodes continue power laws
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,38 +21,54 @@ class FluxTable:
     """Stokes parameters of a source at some frequencies. Between two of them they are on a straight line; below the
     first and above the last they are as there.
 
+    With `power_laws` Stokes I is a power law between two frequencies, and those of the first and the last two go on
+    beyond them. The fractions Q/I, U/I and V/I are on straight lines over the logarithm of frequency, and beyond the
+    ends as there.
+
     Attributes
     ----------
     frequency_hz : [F] ascending, F >= 2; tables may share the array
-    stokes_jy : [F,4] I, Q, U, V; or [F], of I alone
+    stokes_jy : [F,4] I, Q, U, V; or [F], of I alone; with `power_laws` I has one sign, and is nowhere 0
+    power_laws : see above
 
     Numbers may be Quantities. Raises `SkyModelError` for what is not finite, or has another shape.
     """
 
     frequency_hz: NDArray[np.float64]
     stokes_jy: NDArray[np.float64]
+    power_laws: bool = False
 
     def __post_init__(self) -> None:
         frequency_hz = _frequencies(self.frequency_hz)
         stokes_jy = _finite(self.stokes_jy, "stokes_jy of a table", "Jy")
+        if not isinstance(self.power_laws, bool | np.bool_):
+            raise SkyModelError(f"power_laws of a table must be True or False, not {self.power_laws!r}")
         if stokes_jy.shape not in ((len(frequency_hz),), (len(frequency_hz), 4)):
             raise SkyModelError(
                 f"stokes_jy of a table is of shape {list(stokes_jy.shape)}, expected [{len(frequency_hz)}] or "
                 f"[{len(frequency_hz)},4]: one or I, Q, U, V for each frequency"
             )
-        _put(self, frequency_hz, _read_only(stokes_jy))
+        if self.power_laws and not has_one_sign(stokes_jy):
+            raise SkyModelError(
+                "Stokes I of a table is 0 somewhere, or changes its sign: no power laws go through it, only straight "
+                "lines (power_laws=False)"
+            )
+        _put(self, frequency_hz, _read_only(stokes_jy), bool(self.power_laws))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FluxTable) and (
-            np.array_equal(self.frequency_hz, other.frequency_hz) and np.array_equal(self.stokes_jy, other.stokes_jy)
+            np.array_equal(self.frequency_hz, other.frequency_hz)
+            and np.array_equal(self.stokes_jy, other.stokes_jy)
+            and self.power_laws == other.power_laws
         )
 
     def __hash__(self) -> int:
-        return hash((self.frequency_hz.tobytes(), self.stokes_jy.tobytes()))
+        return hash((self.frequency_hz.tobytes(), self.stokes_jy.tobytes(), self.power_laws))
 
     def __repr__(self) -> str:
         low, high = self.range_hz
-        return f"<FluxTable: {len(self.frequency_hz)} frequencies from {low / 1e6:g} to {high / 1e6:g} MHz>"
+        between = ", power laws between them" if self.power_laws else ""
+        return f"<FluxTable: {len(self.frequency_hz)} frequencies from {low / 1e6:g} to {high / 1e6:g} MHz{between}>"
 
     @property
     def range_hz(self) -> tuple[float, float]:
@@ -75,13 +92,44 @@ class FluxTable:
         return self._at(frequency_hz)
 
     def _at(self, frequency_hz: float) -> tuple[float, float, float, float]:
-        planes = self.stokes_jy.reshape(len(self.frequency_hz), -1).T
-        found = [float(np.interp(frequency_hz, self.frequency_hz, plane)) for plane in planes]
+        if self.power_laws:
+            flux_jy = self.sign * np.exp(self.log_flux(np.log(frequency_hz)))
+            found = [float(flux_jy), *(float(flux_jy * share) for share in self.fractions(np.log(frequency_hz)))]
+        else:
+            planes = self.stokes_jy.reshape(len(self.frequency_hz), -1).T
+            found = [float(np.interp(frequency_hz, self.frequency_hz, plane)) for plane in planes]
         return tuple(found + [0.0] * (4 - len(found)))
+
+    @property
+    def sign(self) -> float:
+        """Of Stokes I at the first frequency, and so of all with `power_laws`: 1 or -1."""
+        return float(np.sign(self.stokes_jy.flat[0]))
+
+    def log_flux(self, log_frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of a table with `power_laws`: logarithms of abs(I / Jy) at those of frequencies (Hz)."""
+        at, flux = np.log(self.frequency_hz), np.log(np.abs(self.stokes_jy.reshape(len(self.frequency_hz), -1)[:, 0]))
+        first, last = (np.diff(flux) / np.diff(at))[[0, -1]]
+        below, above = np.minimum(log_frequency - at[0], 0), np.maximum(log_frequency - at[-1], 0)
+        return np.interp(log_frequency, at, flux) + first * below + last * above
+
+    def fractions(self, log_frequency: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Of a table with `power_laws`: Q/I, U/I and V/I at logarithms of frequencies (Hz); none of a table of I."""
+        if self.stokes_jy.ndim == 1:
+            return []
+        at = np.log(self.frequency_hz)
+        return [np.interp(log_frequency, at, plane / self.stokes_jy[:, 0]) for plane in self.stokes_jy.T[1:]]
+
+    def all_stokes(self) -> NDArray[np.float64]:
+        """[F,4] I, Q, U, V at the frequencies."""
+        return self.stokes_jy if self.stokes_jy.ndim == 2 else np.pad(self.stokes_jy[:, None], ((0, 0), (0, 3)))
 
     def unpolarised(self) -> FluxTable:
         """The same with Stokes I alone."""
-        return self if self.stokes_jy.ndim == 1 else FluxTable(self.frequency_hz, self.stokes_jy[:, 0])
+        return self if self.stokes_jy.ndim == 1 else replace(self, stokes_jy=self.stokes_jy[:, 0])
+
+    def times(self, factor: float) -> FluxTable:
+        """The same with fluxes so many times as large; a factor is not 0."""
+        return replace(self, stokes_jy=self.stokes_jy * factor)
 
     def goes_through(self, frequency_hz: float, stokes_jy: Sequence[float]) -> bool:
         """Whether these are the fluxes at a frequency."""
@@ -94,12 +142,9 @@ class FluxTable:
 
     def isclose(self, other: FluxTable, rtol: float = 1e-12) -> bool:
         """Whether both are the same to a relative tolerance, of fluxes in units of the largest one."""
-        if self.frequency_hz.shape != other.frequency_hz.shape:
+        if self.frequency_hz.shape != other.frequency_hz.shape or self.power_laws != other.power_laws:
             return False
-        own, others = (
-            table.stokes_jy if table.stokes_jy.ndim == 2 else np.pad(table.stokes_jy[:, None], ((0, 0), (0, 3)))
-            for table in (self, other)
-        )
+        own, others = self.all_stokes(), other.all_stokes()
         return bool(
             np.allclose(self.frequency_hz, other.frequency_hz, rtol=rtol, atol=0)
             and np.allclose(own, others, rtol=0, atol=rtol * np.abs(own).max())
@@ -114,18 +159,22 @@ def tables_of(frequency_hz: ArrayLike, stokes_jy: NDArray[np.float64]) -> list[F
     tables = []
     for fluxes in stokes_jy:
         table = object.__new__(FluxTable)
-        _put(table, frequency_hz, fluxes)
+        _put(table, frequency_hz, fluxes, False)
         tables.append(table)
     return tables
 
 
-def common_table(tables: Sequence[FluxTable | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[F] all frequencies of some tables, and [F,source] fluxes there, of I, or [F,source,4] where any is polarised;
-    0 of sources without a table. The lines between frequencies are the same."""
-    held = [(place, table) for place, table in enumerate(tables) if table is not None]
-    first = held[0][1].frequency_hz
-    shared = all(table.frequency_hz is first or np.array_equal(table.frequency_hz, first) for _, table in held)
-    frequency_hz = first if shared else np.unique(np.concatenate([table.frequency_hz for _, table in held]))
+def has_one_sign(stokes_jy: NDArray[np.float64]) -> bool:
+    """Whether Stokes I of [F,4] or [F] is above 0 everywhere, or below 0 everywhere."""
+    intensity = stokes_jy.reshape(len(stokes_jy), -1)[:, 0]
+    return bool((intensity > 0).all() or (intensity < 0).all())
+
+
+def common_lines(tables: Sequence[FluxTable | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[F] all frequencies of some tables of straight lines, and [F,source] fluxes there, of I, or [F,source,4] where
+    any is polarised; 0 of sources without such a table. The lines between frequencies are the same."""
+    held = [(place, table) for place, table in enumerate(tables) if table is not None and not table.power_laws]
+    frequency_hz, shared = _together([table for _, table in held])
     own = [table.stokes_jy if shared else _on(frequency_hz, table) for _, table in held]
     if any(table.is_polarised for _, table in held):
         own = [one if one.ndim == 2 else np.pad(one[:, None], ((0, 0), (0, 3))) for one in own]
@@ -136,6 +185,48 @@ def common_table(tables: Sequence[FluxTable | None]) -> tuple[NDArray[np.float64
     return frequency_hz, fluxes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PowerLaws:
+    """Tables of sources with power laws, at frequencies that all share; beyond the first and the last one nothing is
+    said. Of sources without such a table `sign` is 0.
+
+    Attributes
+    ----------
+    log_frequency : [F] natural logarithms of frequencies (Hz)
+    log_flux : [F,source] natural logarithms of abs(I / Jy)
+    sign : [source] of I: 1, -1 or 0
+    fractions : [F,4,source] 1, Q/I, U/I and V/I, or None if none is polarised
+    """
+
+    log_frequency: NDArray[np.float64]
+    log_flux: NDArray[np.float64]
+    sign: NDArray[np.float64]
+    fractions: NDArray[np.float64] | None
+
+
+def common_power_laws(tables: Sequence[FluxTable | None]) -> PowerLaws:
+    """The tables with power laws among some: the power laws are the same, also beyond the ends of each table."""
+    held = [(place, table) for place, table in enumerate(tables) if table is not None and table.power_laws]
+    own, _ = _together([table for _, table in held])
+    at = np.log([own[0] / _BEYOND, *own, own[-1] * _BEYOND])
+    log_flux, sign = np.zeros((len(at), len(tables))), np.zeros(len(tables))
+    fractions = np.zeros((len(at), 4, len(tables)))
+    fractions[:, 0] = 1
+    for place, table in held:
+        log_flux[:, place], sign[place] = table.log_flux(at), table.sign
+        for plane, share in enumerate(table.fractions(at), 1):
+            fractions[:, plane, place] = share
+    return PowerLaws(at, log_flux, sign, fractions if fractions[:, 1:].any() else None)
+
+
+def _together(tables: Sequence[FluxTable]) -> tuple[NDArray[np.float64], bool]:
+    """The frequencies of all tables, and whether each has just these."""
+    first = tables[0].frequency_hz
+    if all(table.frequency_hz is first or np.array_equal(table.frequency_hz, first) for table in tables):
+        return first, True
+    return np.unique(np.concatenate([table.frequency_hz for table in tables])), False
+
+
 def _on(frequency_hz: NDArray[np.float64], table: FluxTable) -> NDArray[np.float64]:
     """[F] or [F,4] fluxes of a table at other frequencies."""
     planes = table.stokes_jy.reshape(len(table.frequency_hz), -1).T
@@ -143,9 +234,12 @@ def _on(frequency_hz: NDArray[np.float64], table: FluxTable) -> NDArray[np.float
     return found if table.stokes_jy.ndim == 2 else found[:, 0]
 
 
-def _put(table: FluxTable, frequency_hz: NDArray[np.float64], stokes_jy: NDArray[np.float64]) -> None:
+def _put(
+    table: FluxTable, frequency_hz: NDArray[np.float64], stokes_jy: NDArray[np.float64], power_laws: bool
+) -> None:
     object.__setattr__(table, "frequency_hz", frequency_hz)
     object.__setattr__(table, "stokes_jy", stokes_jy)
+    object.__setattr__(table, "power_laws", power_laws)
 
 
 def _frequencies(given: ArrayLike) -> NDArray[np.float64]:

@@ -9,10 +9,10 @@ another profile under its name; and `flux_type`, of which there is one of
     curved_power_law: {si, q, fd: {...}}                        S = S0 (nu/nu0)^si exp(q ln^2(nu/nu0))
     list: [{freq, i, q, u, v}, ...]                             fluxes at frequencies
 
-Q, U and V scale with the spectrum. A list becomes the exponent of lowest order, up to the fourth, with which the
-spectrum goes through all its fluxes to 1e-3 of each; hyperdrive draws power laws from one entry to the next, which
-differs from that by less than the curvature between entries. A list of one entry has the spectral index -0.8, as in
-hyperdrive. Components become sources NAME (one component) or NAME_0, NAME_1, ... of the patch NAME.
+Q, U and V scale with the spectrum. Through a list go power laws from one entry to the next, and on beyond its ends, or
+straight lines where fluxes of I are 0 or change sign (`FluxTable`, which also says what Q, U and V do between entries);
+to one power law that goes through all entries to 1e-3 it is shortened. A list of one entry has the spectral index -0.8,
+as in hyperdrive. Components become sources NAME (one component) or NAME_0, NAME_1, ... of the patch NAME.
 
 Fluxes of shapelets become those integrated over the source, where that is not 0: what the list says times the sum
 that the coefficients give at zero spacing.
@@ -29,7 +29,7 @@ import yaml
 
 from .angles import axes_rad
 from .errors import SkyModelError
-from .flux_list import spectrum_through
+from .flux_list import fluxes_through, times
 from .model import SkyModel
 from .reading import Cell, Reading
 from .shapelets import Shapelets
@@ -106,20 +106,19 @@ class _Component:
         return self._reading.number(_place(node, node.value), f"{self._what}: {key}")
 
     def source(self, name: str, patch: str) -> Source:
-        reference_hz, stokes, spectrum = self._part("flux_type")._fluxes()
+        fluxes = self._part("flux_type")._fluxes()
         shape = self._shape()
         if "shapelets" in shape:
-            shape["shapelets"], stokes = shape["shapelets"].of_unit_flux(stokes)
+            shape["shapelets"], factor = shape["shapelets"].of_unit_flux()
+            fluxes = times(fluxes, factor)
         return self._reading.build(
             self.place,
             name=name,
             ra_rad=math.radians(self._number("ra")),
             dec_rad=math.radians(self._number("dec")),
-            stokes_jy=stokes,
-            ref_freq_hz=reference_hz,
-            spectrum=spectrum,
             spectrum_scales_polarisation=True,
             patch=patch,
+            **fluxes,
             **shape,
         )
 
@@ -167,13 +166,14 @@ class _Component:
             raise self._reading.error(f"{self._what}: a frequency of {frequency_hz:g} Hz", self.place)
         return frequency_hz, (self._number("i"), *(self._number(key, 0.0) for key in "quv"))
 
-    def _fluxes(self) -> tuple[float, tuple[float, float, float, float], tuple[float, ...]]:
-        """Reference frequency, Stokes parameters there, and coefficients of powers of the natural logarithm."""
+    def _fluxes(self) -> dict[str, object]:
+        """The fields of a `Source` that hold its fluxes."""
         (kind,) = list(self._values) if len(self._values) == 1 else [""]
         if kind in ("power_law", "curved_power_law"):
             law = self._part(kind)
             curvature = (law._number("q"),) if kind == "curved_power_law" else ()
-            return *law._part("fd")._density(), (law._number("si"), *curvature)
+            reference_hz, stokes = law._part("fd")._density()
+            return {"stokes_jy": stokes, "ref_freq_hz": reference_hz, "spectrum": (law._number("si"), *curvature)}
         if kind != "list" or not isinstance(self._values[kind], yaml.SequenceNode):
             names = ", ".join(self._values) or "none"
             raise self._reading.unsupported(
@@ -181,6 +181,6 @@ class _Component:
             )
         entries = [_Component(self._reading, node, self._what)._density() for node in self._values[kind].value]
         try:
-            return spectrum_through(entries)
+            return fluxes_through(entries)
         except SkyModelError as problem:
             raise self._reading.placed(problem, self.place, f"{self._what}: ") from None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import yaml
 
 from .angles import RAD_PER_ARCSEC
 from .errors import UnsupportedError
+from .flux_list import is_list, with_spectra
 from .model import SkyModel
 from .source import Source
 
@@ -20,8 +22,10 @@ def write_hyperdrive(model: SkyModel) -> str:
 
     The components of a patch P are called P_0, P_1, ..., or P if there is but one. Raises `UnsupportedError` naming the
     source that such a list cannot express: other names in a patch, spectra of more than two exponents or in Jy,
-    rotation measures, polarisation that does not follow the spectrum, and shapes in the (l, m) plane.
+    rotation measures, polarisation that does not follow the spectrum, shapes in the (l, m) plane, and tables with
+    straight lines through which no spectrum goes.
     """
+    model = with_spectra(model, is_list)
     lists: dict[str, list] = {}
     for source in model:
         lists.setdefault(source.patch or source.name, []).append(source)
@@ -70,7 +74,9 @@ def _fluxes(source: Source) -> dict:
     def refuse(what: str) -> UnsupportedError:
         return UnsupportedError(f"source {source.name!r}: hyperdrive's lists hold no {what}; write BBS")
 
-    source.require_no_table()
+    if source.table is not None:
+        return {"list": [_density(*entry) for entry in zip(
+            source.table.frequency_hz.tolist(), source.table.all_stokes().tolist(), strict=True)]}
     if source.rm_rad_m2:
         raise refuse("rotation measures")
     if len(source.spectrum) > 2:
@@ -79,9 +85,13 @@ def _fluxes(source: Source) -> dict:
         raise refuse("spectra that are polynomials in Jy")
     if source.spectrum and source.is_polarised and not source.spectrum_scales_polarisation:
         raise refuse("polarisation that does not follow the spectrum")
-    fluxes = {name: flux for name, flux in zip("iquv", source.stokes_jy, strict=True) if flux or name == "i"}
-    density = {"freq": source.ref_freq_hz or _ANY_FREQUENCY_HZ} | fluxes
+    density = _density(source.ref_freq_hz or _ANY_FREQUENCY_HZ, source.stokes_jy)
     index, *curvature = source.spectrum or (0.0,)
     if not curvature:
         return {"power_law": {"si": index, "fd": density}}
     return {"curved_power_law": {"si": index, "fd": density, "q": curvature[0]}}
+
+
+def _density(frequency_hz: float, stokes_jy: Sequence[float]) -> dict[str, float]:
+    fluxes = zip("iquv", stokes_jy, strict=True)
+    return {"freq": frequency_hz} | {name: flux for name, flux in fluxes if flux or name == "i"}

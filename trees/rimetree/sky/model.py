@@ -16,7 +16,7 @@ from ..beams import AnyBeam
 from ..beams.array import warn_of_mixed_feeds
 from ..directions import mean_direction
 from .errors import SkyModelError
-from .flux_table import common_table
+from .flux_table import PowerLaws, common_lines, common_power_laws
 from .projection import axes_at, projected, tangents_at
 from .source import PROFILES, Source
 
@@ -205,10 +205,19 @@ class SkyModel(Sequence):
         """[S] whether a source's fluxes are those of a `FluxTable`."""
         return self._array([s.table is not None for s in self.sources], dtype=np.bool_)
 
+    @cached_property
+    def has_power_laws(self) -> NDArray[np.bool_]:
+        """[S] whether that table has power laws between its frequencies, not straight lines."""
+        return self._array([s.table is not None and s.table.power_laws for s in self.sources], dtype=np.bool_)
+
     def flux_table(self) -> tuple[Float64Array, Float64Array]:
-        """[F] frequencies of all tables (of at least one source), and what they hold there: [F,S] Stokes I, or [F,S,4]
-        where any is polarised; 0 of sources without a table."""
-        return common_table([source.table for source in self.sources])
+        """[F] frequencies of all tables of straight lines (of at least one source), and what they hold there: [F,S]
+        Stokes I, or [F,S,4] where any is polarised; 0 of sources without such a table."""
+        return common_lines([source.table for source in self.sources])
+
+    def power_laws(self) -> PowerLaws:
+        """All tables with power laws (of at least one source)."""
+        return common_power_laws([source.table for source in self.sources])
 
     @cached_property
     def shape_rad(self) -> Float64Array:

@@ -94,15 +94,13 @@ class Shapelets:
             self.major_rad, self.minor_rad, self.pa_rad, tuple((j, k, c * factor) for j, k, c in self.coefficients)
         )
 
-    def of_unit_flux(
-        self, stokes_jy: tuple[float, float, float, float]
-    ) -> tuple[Shapelets, tuple[float, float, float, float]]:
-        """The same emission with coefficients of which `flux` is 1, and the fluxes that go with them: integrated ones.
-        As they are where their flux is 0."""
+    def of_unit_flux(self) -> tuple[Shapelets, float]:
+        """The same emission with coefficients of which `flux` is 1, and how many times as large the fluxes are that go
+        with them: integrated ones. As they are where their flux is 0."""
         flux, largest = self.flux, max(abs(c) for _, _, c in self.coefficients)
         if abs(flux) <= _NO_FLUX * largest or abs(flux - 1) <= _ONE:
-            return self, stokes_jy
-        return self.times(1 / flux), tuple(s * flux for s in stokes_jy)
+            return self, 1.0
+        return self.times(1 / flux), flux
 
 
 def _at_zero(n: int) -> float:

@@ -7,6 +7,7 @@ import io
 import numpy as np
 
 from .errors import UnsupportedError
+from .flux_list import with_spectra
 from .model import SkyModel
 from .source import Source
 
@@ -21,6 +22,7 @@ def write_skyh5(model: SkyModel) -> bytes:
     """
     import h5py
 
+    model = with_spectra(model, lambda table: not table.power_laws)
     for source in model:
         _require_expressible(source)
     has_table = model.has_table

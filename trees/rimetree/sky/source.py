@@ -7,7 +7,7 @@ What the fields of a source mean, whatever file they came from (readers convert 
 * ``spectrum_scales_polarisation``: Q, U and V are multiplied by I(nu)/I0 (OSKAR, Tigger/MeqTrees, WSClean); where it
   is false they keep their values at all frequencies (BBS/DP3).
 * A table (`flux_table`) in place of spectrum and rotation measure: I, Q, U and V at some frequencies, and straight
-  lines between them.
+  lines or power laws between them.
 * Rotation measure: (Q + iU)(lambda) = (Q0 + i U0) exp(2i RM (lambda^2 - lambda0^2)), lambda0 = c/nu0, in addition to
   the spectrum. Q0, U0 are thus the values at the reference frequency.
 * Shape, one of `PROFILES`: major and minor axis and the position angle, north through east, at the source's own place
@@ -27,7 +27,7 @@ import numpy as np
 
 from ..arguments import number
 from ..units import LOWEST_RADIO_HZ, is_quantity
-from .errors import SkyModelError, UnsupportedError
+from .errors import SkyModelError
 from .flux_table import FluxTable
 from .shapelets import Shapelets
 
@@ -150,11 +150,6 @@ class Source:
     def is_extended(self) -> bool:
         """Whether it is no point."""
         return self.profile is not None or self.shapelets is not None
-
-    def require_no_table(self) -> None:
-        """Raises `UnsupportedError`, for formats that hold no `FluxTable`."""
-        if self.table is not None:
-            raise UnsupportedError(f"source {self.name!r}: only SkyH5 (.skyh5) holds fluxes at several frequencies")
 
     def _check_reference(self) -> None:
         if self.ref_freq_hz < 0:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 
 from .angles import axes_rad
 from .errors import SkyModelError, UnsupportedError
-from .flux_list import Stokes, spectrum_through
+from .flux_list import Stokes, fluxes_through, times
 from .model import SkyModel
 from .reading import Cell, Reading, rows_of_words
 from .shapelets import Shapelets
@@ -199,13 +199,14 @@ class _List:
             raise self._reading.error(f"source {name!r} has no line of its shape", component.place)
         try:
             if component.index is None:
-                reference_hz, stokes, spectrum = spectrum_through(component.fluxes)
+                fluxes = fluxes_through(component.fluxes)
             else:
                 ((reference_hz, stokes),) = component.fluxes
-                spectrum = (component.index,)
+                fluxes = {"stokes_jy": stokes, "ref_freq_hz": reference_hz, "spectrum": (component.index,)}
             shape = {component.shape: component.axes} if component.shape else {}
             if "shapelets" in shape:
-                shape["shapelets"], stokes = Shapelets(*component.axes, component.coefficients).of_unit_flux(stokes)
+                shape["shapelets"], factor = Shapelets(*component.axes, component.coefficients).of_unit_flux()
+                fluxes = times(fluxes, factor)
         except SkyModelError as problem:
             raise self._reading.placed(problem, component.place, f"source {name!r}: ") from None
         return self._reading.build(
@@ -213,10 +214,8 @@ class _List:
             name=name,
             ra_rad=component.radec[0],
             dec_rad=component.radec[1],
-            stokes_jy=stokes,
-            ref_freq_hz=reference_hz,
-            spectrum=spectrum,
             patch=patch,
+            **fluxes,
             **shape,
         )
 

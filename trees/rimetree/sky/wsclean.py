@@ -13,6 +13,7 @@ from .angles import format_dec, format_ra
 from .bbs import read_bbs
 from .bbs_writing import absolute_field, any_absolute, quoted, shape_fields, spectrum_field
 from .errors import UnsupportedError
+from .flux_list import with_spectra
 from .model import SkyModel
 from .reading import Reading
 
@@ -25,8 +26,10 @@ def read_wsclean(reading: Reading, text: str) -> SkyModel:
 def write_wsclean(model: SkyModel) -> str:
     """The text of a component list; reading it gives the same sources to 1e-12 (`Source.isclose`).
 
-    Raises `UnsupportedError` for what these lists do not hold: Q, U, V, rotation measures, patches, other shapes.
+    Raises `UnsupportedError` for what these lists do not hold: Q, U, V, rotation measures, patches, other shapes,
+    tables of fluxes through which no spectrum goes.
     """
+    model = with_spectra(model)
     reference = next((s.ref_freq_hz for s in model if s.ref_freq_hz), None)
     default = f"='{reference!r}'" if reference else ""
     lines = [

@@ -51,8 +51,9 @@ class Polarisation:
 def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
     """How the sources of a model are polarised, without what a beam makes of that."""
     stokes = sky.stokes_jy
-    if any(table is not None and table.is_polarised for table in (source.table for source in sky)):
-        stokes = np.concatenate([stokes, sky.flux_table()[1].reshape(-1, 4)])  # as many ways as there are frequencies
+    tables = [source.table for source in sky if source.table is not None]
+    if any(table.is_polarised for table in tables):  # as many ways as there are frequencies
+        stokes = np.concatenate([stokes, *(table.all_stokes() for table in tables)])
     rotated = bool((sky.rm_rad_m2 != 0).any() and stokes[:, 1:3].any())
     # Q, U, V that do not follow the spectrum of I are another fraction of it at each frequency.
     bends = bool(sky.spectrum.any() and not sky.spectrum_scales_polarisation.all() and stokes[:, 1:].any())
