@@ -166,7 +166,7 @@ def calls(tmp_path_factory):
             sky.Source,
             {**source, **one_shape, "patch": "p", "shape_in_plane": False, "shapelets": None, "table": None},
         ),
-        "sky.FluxTable": (sky.FluxTable, {"frequency_hz": [1e8, 2e8], "stokes_jy": [1.0, 2.0]}),
+        "sky.FluxTable": (sky.FluxTable, {"frequency_hz": [1e8, 2e8], "stokes_jy": [1.0, 2.0], "power_laws": True}),
         "sky.Shapelets": (
             sky.Shapelets,
             {"major_rad": 0.1, "minor_rad": 0.1, "pa_rad": 0.0, "coefficients": [(0, 0, 1.0)]},

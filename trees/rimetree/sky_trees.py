@@ -189,7 +189,8 @@ def _power_law_nodes(ns: NodeScope, sky: SkyModel) -> NodeDef:
     intensity = ns.of_power_laws << rt.Constant(laws.sign) * rt.Exp(ns.log_flux)
     if laws.fractions is None:
         return _of_intensity(ns, intensity, len(sky))
-    return rt.Transpose(intensity * rt.Interpolate(rt.Constant(laws.fractions), ns.power_law_place, outside="edge"))
+    fractions = rt.Interpolate(rt.Constant(laws.fractions), ns.power_law_place, outside="edge")
+    return rt.Transpose(rt.Composer(*[intensity] * 4, dims=[0]) * fractions)
 
 
 def _place(x: NodeDef, ascending: np.ndarray) -> NodeDef:

@@ -173,5 +173,9 @@ def test_polarisation_of_a_table_is_seen_though_there_is_none_at_the_reference()
 
 @pytest.mark.parametrize("format", ["bbs", "wsclean", "hyperdrive"])
 def test_other_formats_hold_no_tables(tmp_path, format):
-    with pytest.raises(UnsupportedError, match="source 'a': no spectrum of 4 coefficients goes through its fluxes at 3 frequencies"):
-        rt.sky.write(SkyModel((SOURCE,)), tmp_path / "sky.txt", format)
+    flux_jy = np.array([1.0, 3.0, 2.0, 4.0, 1.0, 2.0])  # a list of hyperdrive's would have power laws between them
+    source = with_table("a", FluxTable(1e8 * np.arange(1, 7), flux_jy))
+    with pytest.raises(
+        UnsupportedError, match="source 'a': no spectrum of 4 coefficients goes through its fluxes at 6"
+    ):
+        rt.sky.write(SkyModel((source,)), tmp_path / "sky.txt", format)

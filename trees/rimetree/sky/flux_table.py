@@ -27,7 +27,7 @@ class FluxTable:
 
     Attributes
     ----------
-    frequency_hz : [F] ascending, F >= 2; tables may share the array
+    frequency_hz : [F] ascending, F >= 2; tables share an array that nobody can write to
     stokes_jy : [F,4] I, Q, U, V; or [F], of I alone; with `power_laws` I has one sign, and is nowhere 0
     power_laws : see above
 
@@ -234,16 +234,15 @@ def _on(frequency_hz: NDArray[np.float64], table: FluxTable) -> NDArray[np.float
     return found if table.stokes_jy.ndim == 2 else found[:, 0]
 
 
-def _put(
-    table: FluxTable, frequency_hz: NDArray[np.float64], stokes_jy: NDArray[np.float64], power_laws: bool
-) -> None:
+def _put(table: FluxTable, frequency_hz: NDArray[np.float64], stokes_jy: NDArray[np.float64], power_laws: bool) -> None:
     object.__setattr__(table, "frequency_hz", frequency_hz)
     object.__setattr__(table, "stokes_jy", stokes_jy)
     object.__setattr__(table, "power_laws", power_laws)
 
 
 def _frequencies(given: ArrayLike) -> NDArray[np.float64]:
-    found = _finite(given, "frequency_hz of a table", "Hz")
+    held = type(given) is np.ndarray and given.dtype == np.float64 and given.base is None and not given.flags.writeable
+    found = given if held and np.isfinite(given).all() else _finite(given, "frequency_hz of a table", "Hz")
     if found.ndim != 1 or len(found) < 2:
         raise SkyModelError(f"frequency_hz of a table is of shape {list(found.shape)}, expected [F] of at least two")
     if not (np.diff(found) > 0).all():

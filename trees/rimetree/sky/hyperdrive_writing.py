@@ -75,8 +75,12 @@ def _fluxes(source: Source) -> dict:
         return UnsupportedError(f"source {source.name!r}: hyperdrive's lists hold no {what}; write BBS")
 
     if source.table is not None:
-        return {"list": [_density(*entry) for entry in zip(
-            source.table.frequency_hz.tolist(), source.table.all_stokes().tolist(), strict=True)]}
+        return {
+            "list": [
+                _density(*entry)
+                for entry in zip(source.table.frequency_hz.tolist(), source.table.all_stokes().tolist(), strict=True)
+            ]
+        }
     if source.rm_rad_m2:
         raise refuse("rotation measures")
     if len(source.spectrum) > 2:

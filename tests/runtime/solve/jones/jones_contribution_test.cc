@@ -126,9 +126,9 @@ class Scene {
     for (int d = 0; d < of_.n_term + (of_.fixed_term ? 1 : 0); ++d) {
       const std::string core = "m" + std::to_string(d) + pq, term = "v" + std::to_string(d) + pq;
       if (of_.factor == "scalar")
-        forest_.constant(core, complex_array({2, 3}, {{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 1}, {2, 3}}), 2);
+        forest_.constant(core, complex_array({2, 3}, Column(6, {1, 2})), 2);
       else
-        forest_.constant(core, complex_array({2, 2}, {{1, 2}, {3, 4}, {5, 6}, {7, 8}}), 0);
+        forest_.constant(core, complex_array({2, 2, 2, 3}, Column(24, {1, 2})), 2);
       terms.push_back(d < of_.n_term ? term : core);
       if (d >= of_.n_term) continue;
       TestForest::Children product{name_of(d, p), core};
