@@ -1,6 +1,6 @@
-// Grid: the centres of the cells along any axis
+// Grid: the centres of the cells along any axis, or their widths
 //
-// Children: none. State: axis (string: time, freq, l or m).
+// Children: none. State: axis (string: time, freq, l or m), width (default false: centres).
 // Result: scalar, real, varying along that axis only; s of MJD (UTC), Hz, or direction cosines.
 // Flags: none. Derivative: none. MeqTrees: Grid.
 #include <algorithm>
@@ -12,15 +12,20 @@ namespace rimetree {
 
 class Grid final : public Node {
  public:
-  explicit Grid(const State& state) : Node(state), axis_(axis_from_name(state.text("axis"))) {}
+  explicit Grid(const State& state)
+      : Node(state), axis_(axis_from_name(state.text("axis"))), widths_(state.boolean("width")) {}
   static NodeClass info() {
     return {.name = "Grid",
-            .summary = "The centres of the cells along an axis of the request.",
+            .summary = "The centres of the cells along an axis of the request, or their widths.",
             .result =
-                "scalar, real; varies along the axis; seconds of MJD (UTC) for time, Hz for freq, direction "
-                "cosines for l and m",
+                "scalar, real; varies along the axis; seconds of MJD (UTC) for time (of widths: s), Hz for freq, "
+                "direction cosines for l and m",
             .reference = "MeqTrees Grid",
-            .state = {{.name = "axis", .type = StateType::text, .doc = "time, freq, l or m"}}};
+            .state = {{.name = "axis", .type = StateType::text, .doc = "time, freq, l or m"},
+                      {.name = "width",
+                       .type = StateType::boolean,
+                       .default_value = false,
+                       .doc = "gives the widths of the cells, in time the longest EXPOSURE of a slot"}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
   NodeTraits own_traits() const override {
@@ -29,16 +34,18 @@ class Grid final : public Node {
 
  protected:
   void evaluate(Evaluation& evaluation) const override {
-    const std::vector<double>& centre = evaluation.cells().require(axis_).centre;
+    const AxisGrid& grid = evaluation.cells().require(axis_);
+    const std::vector<double>& numbers = widths_ ? grid.width : grid.centre;
     CellShape shape;
-    shape[axis_] = static_cast<std::int32_t>(centre.size());
+    shape[axis_] = static_cast<std::int32_t>(numbers.size());
     Vells value = evaluation.make(NumberType::real, shape);
-    std::copy(centre.begin(), centre.end(), value.real());
+    std::copy(numbers.begin(), numbers.end(), value.real());
     evaluation.set(std::move(value));
   }
 
  private:
   Axis axis_;
+  bool widths_;
 };
 
 RIMETREE_REGISTER_NODE(Grid);

@@ -5,10 +5,10 @@
 // input_column "UVW"), flag_bit (default 1).
 // Result: visibilities (complex, Jy) or WEIGHT (real) [2,2] by correlation type: XX or RR (0,0), XY or RL (0,1), YX or
 // LR (1,0), YY or LL (1,1); correlations that the data do not have are 0 and flagged; of data with Stokes I only
-// diag(I, I). UVW [3] (m), or with include_deriv [2,3]: its second row is the rate of change (m/s) times EXPOSURE of
-// the row over the time width of the cell, so that rate times cell width is the change over what the row was averaged
-// over. Flags: flag_bit where FLAG or FLAG_ROW is set, the row is absent, or the correlation is. Missing if the group
-// has no row of the baseline. Derivative: none. MeqTrees: Spigot.
+// diag(I, I). EXPOSURE: scalar (s). UVW [3] (m), or with include_deriv [2,3]: its second row is the rate of change
+// (m/s) times EXPOSURE of the row over the time width of the cell, so that rate times cell width is the change over
+// what the row was averaged over. Flags: flag_bit where FLAG or FLAG_ROW is set, the row is absent, or the correlation
+// is. Missing if the group has no row of the baseline. Derivative: none. MeqTrees: Spigot.
 #include <algorithm>
 #include <cmath>
 
@@ -34,16 +34,16 @@ class Spigot final : public Node {
     return {
         .name = "Spigot",
         .algebra = Algebra::data,
-        .summary = "Data of one baseline from the Measurement Set: visibilities, weights or UVW.",
+        .summary = "Data of one baseline from the Measurement Set: visibilities, weights, UVW or EXPOSURE.",
         .result =
             "visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL "
-            "(Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s",
+            "(Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s; EXPOSURE: scalar, s",
         .reference = "MeqTrees Spigot; correlation types as in the POLARIZATION table of a Measurement Set",
         .state = with_baseline(
             {{.name = "input_column",
               .type = StateType::text,
               .default_value = std::string("DATA"),
-              .doc = "DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW"},
+              .doc = "DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, UVW, or EXPOSURE"},
              {.name = "include_deriv",
               .type = StateType::boolean,
               .default_value = false,
@@ -58,12 +58,13 @@ class Spigot final : public Node {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override {
+    if (use_.column == "EXPOSURE") return {};
     if (use_.column != "UVW") return {2, 2};
     return rates_ ? TensorShape{2, 3} : TensorShape{3};
   }
   NodeTraits own_traits() const override {
     NodeTraits traits{.depends_on = kData | kDomain, .varies_along = set_of(Axis::time)};
-    if (use_.column != "UVW") traits.varies_along |= set_of(Axis::frequency);
+    if (!is_of_rows()) traits.varies_along |= set_of(Axis::frequency);
     return traits;
   }
   Capabilities capabilities() const override { return {.data = &use_}; }
@@ -81,18 +82,36 @@ class Spigot final : public Node {
     const std::ptrdiff_t found = tile->find(use_.baseline);
     if (found < 0) return evaluation.set_missing();
     const auto baseline = static_cast<std::size_t>(found);
-    if (use_.column == "UVW")
-      uvw(evaluation, *tile, baseline);
+    if (is_of_rows())
+      of_rows(evaluation, *tile, baseline);
     else
       correlations(evaluation, *tile, baseline);
   }
 
  private:
-  void uvw(Evaluation& evaluation, const Tile& tile, std::size_t baseline) const {
+  /// What each row has once, not each of its channels.
+  bool is_of_rows() const { return use_.column == "UVW" || use_.column == "EXPOSURE"; }
+
+  void of_rows(Evaluation& evaluation, const Tile& tile, std::size_t baseline) const {
     CellShape shape;
     shape[Axis::time] = evaluation.cells().shape()[Axis::time];
     Vells value = evaluation.make(NumberType::real, shape);
+    if (use_.column == "UVW")
+      uvw(evaluation, tile, baseline, value.real());
+    else
+      std::copy_n(&tile.exposure_s[baseline * tile.n_time()], tile.n_time(), value.real());
+    evaluation.set(std::move(value));
     Flags flags;
+    for (std::size_t t = 0; t < tile.n_time(); ++t) {
+      if (flag_bit_ == 0 || tile.row[baseline * tile.n_time() + t] >= 0) continue;
+      if (flags.empty()) flags = Flags(evaluation.pool, 1, shape);
+      flags.data()[t] = flag_bit_;
+    }
+    evaluation.set_flags(std::move(flags));
+  }
+
+  /// `to` [coordinate, time].
+  void uvw(const Evaluation& evaluation, const Tile& tile, std::size_t baseline, double* to) const {
     const std::vector<double>& width_s = evaluation.cells().require(Axis::time).width;
     for (std::size_t t = 0; t < tile.n_time(); ++t) {
       const std::size_t row = baseline * tile.n_time() + t;
@@ -100,15 +119,10 @@ class Spigot final : public Node {
       // What was averaged over nobody knows how long has no rate, however wide the cell is.
       const double scale = width_s[t] > 0 || !std::isfinite(exposure_s) ? exposure_s / width_s[t] : 1;
       for (std::size_t i = 0; i < 3; ++i) {
-        value.real()[i * tile.n_time() + t] = tile.uvw_m[3 * row + i];
-        if (rates_) value.real()[(3 + i) * tile.n_time() + t] = tile.uvw_rate_m_s[3 * row + i] * scale;
+        to[i * tile.n_time() + t] = tile.uvw_m[3 * row + i];
+        if (rates_) to[(3 + i) * tile.n_time() + t] = tile.uvw_rate_m_s[3 * row + i] * scale;
       }
-      if (flag_bit_ == 0 || tile.row[row] >= 0) continue;
-      if (flags.empty()) flags = Flags(evaluation.pool, 1, shape);
-      flags.data()[t] = flag_bit_;
     }
-    evaluation.set(std::move(value));
-    evaluation.set_flags(std::move(flags));
   }
 
   void correlations(Evaluation& evaluation, const Tile& tile, std::size_t baseline) const {

@@ -77,6 +77,16 @@ TEST_F(SpigotNode, GivesUvwWithRatesOverTheExposure) {
   EXPECT_TRUE((spigot(1, {{"input_column", std::string("UVW")}})->value.dims() == TensorShape{3}));
 }
 
+TEST_F(SpigotNode, GivesExposures) {
+  const ResultPtr x = spigot(3, {{"input_column", std::string("EXPOSURE")}});
+  EXPECT_TRUE(x->value.dims().is_scalar());
+  EXPECT_FALSE(x->value.is_complex());
+  EXPECT_EQ(x->value.cells()[Axis::frequency], 1);
+  EXPECT_EQ(value_at(x->value, 0, 1).re, 5);
+  EXPECT_EQ(flag_at(x->flags, 0, 0), 1);  // the row is absent
+  EXPECT_EQ(flag_at(x->flags, 0, 1), 0);
+}
+
 TEST_F(SpigotNode, GivesWeights) {
   const ResultPtr x = spigot(1, {{"input_column", std::string("WEIGHT")}});
   EXPECT_FALSE(x->value.is_complex());

@@ -58,7 +58,7 @@ def calls(tmp_path_factory):
     asked = {"terms": terms, "options": options}
     stages = calibration.plan_stages(path, **asked)
     tree = {"sky": model, "phase_centre_rad": (0.3, -0.5), "baselines": [(0, 1)], "feed": "linear"}
-    tree |= {"smearing": True, "column": "MODEL_DATA", "noise_jy": 1.0, "seed": 3}
+    tree |= {"smearing": True, "column": "MODEL_DATA", "noise_jy": 1.0, "sefd_jy": 0.0, "seed": 3}
     rows = {"data_desc_id": 0, "field_id": 0, "autocorrelations": False, "time_slots": 1, "channels": (0, 4)}
     rows |= {"time_range_s": (0.0, 1e10), **exact, "verify": 0, "part": (0, 1, 5), "join_windows": False}
     source = {"name": "a", "ra_rad": 0.1, "dec_rad": 0.1, "stokes_jy": (1, 0, 0, 0), "ref_freq_hz": 1e9}
@@ -123,6 +123,7 @@ def calls(tmp_path_factory):
         "azimuth_elevation": (rt.azimuth_elevation, {"radec_rad": (0.3, -0.5), "xyz_m": telescope.ecef_m[0]}),
         "feed_rotation": (rt.feed_rotation, {"angle_rad": 0.1, "feed": "linear"}),
         "sky_nodes": (rt.sky_nodes, {"ns": ns, "sky": model, "phase_centre_rad": (0.3, -0.5), "feed": "linear"}),
+        "ReceiverNoise": (rt.ReceiverNoise, {"noise_jy": 0.0, "sefd_jy": [400.0, 500.0], "seed": 3}),
         "psv_tree": (rt.psv_tree, {"ns": rt.NodeScope(), **tree}),
         "many_node_tree": (rt.many_node_tree, {"ns": rt.NodeScope(), **tree}),
         "ms.Band": (ms.Band, {"frequency_hz": [1e9], "width_hz": [1e6], "name": "a"}),
@@ -244,6 +245,16 @@ def calls(tmp_path_factory):
             {"ns": rt.NodeScope(), "group": group, "solutions": solutions, "correct": True, "subtract": model}
             | {"direction": "a", "interpolation": "nearest", "data_column": "DATA", "column": "CORRECTED_DATA"}
             | {"phase_centre_rad": (0.1, 0.1), "smearing": True},
+        ),
+        "calibration.corrupted_tree": (
+            calibration.corrupted_tree,
+            {"ns": rt.NodeScope(), "group": group, "solutions": solutions, "sky": model, "interpolation": "nearest"}
+            | {
+                "column": "MODEL_DATA",
+                "phase_centre_rad": (0.1, 0.1),
+                "smearing": True,
+                "noise": rt.ReceiverNoise(1.0),
+            },
         ),
         "calibration.calibrate": (
             calibration.calibrate,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # what is loaded when it is used
     from . import calibration, ms, plots, sky, telescopes  # noqa: F401
     from .beams import Beam, BeamPattern, StandingPattern, StationBeam, lofar_beams
     from .observing.mounts import azimuth_elevation, feed_rotation, parallactic_angle
+    from .receiver_noise import ReceiverNoise
     from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
 
 __version__ = "0.1.0"
@@ -53,6 +54,7 @@ __getattr__, __dir__ = when_used(
     {
         "beams": "Beam BeamPattern StandingPattern StationBeam lofar_beams",
         "observing.mounts": "azimuth_elevation feed_rotation parallactic_angle",
+        "receiver_noise": "ReceiverNoise",
         "sky_trees": "SkyNodes many_node_tree psv_tree sky_nodes",
     },
     modules=("calibration", "ms", "plots", "sky", "telescopes"),
@@ -73,6 +75,7 @@ __all__ = [
     "NodeStub",
     "Parameter",
     "PyNode",
+    "ReceiverNoise",
     "Result",
     "SkyNodes",
     "SolutionFlag",

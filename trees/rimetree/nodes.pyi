@@ -606,15 +606,18 @@ def GaussNoise(
 def Grid(
     *,
     axis: str,
+    width: bool = ...,
     origin: str | None = None,
 ) -> NodeDef:
-    """The centres of the cells along an axis of the request.
+    """The centres of the cells along an axis of the request, or their widths.
 
     State
         axis (str, required)
             time, freq, l or m
+        width (bool, default False)
+            gives the widths of the cells, in time the longest EXPOSURE of a slot
 
-    Result: scalar, real; varies along the axis; seconds of MJD (UTC) for time, Hz for freq, direction cosines for l and m
+    Result: scalar, real; varies along the axis; seconds of MJD (UTC) for time (of widths: s), Hz for freq, direction cosines for l and m
 
     MeqTrees Grid
     """
@@ -1427,7 +1430,7 @@ def Spigot(
     flag_bit: int = ...,
     origin: str | None = None,
 ) -> NodeDef:
-    """Data of one baseline from the Measurement Set: visibilities, weights or UVW.
+    """Data of one baseline from the Measurement Set: visibilities, weights, UVW or EXPOSURE.
 
     State
         station_1_index (int, at least 0 and of 32 bits, required)
@@ -1435,7 +1438,7 @@ def Spigot(
         station_2_index (int, at least 0 and of 32 bits, required)
             ANTENNA2 of the baseline: row of the ANTENNA table
         input_column (str, default 'DATA')
-            DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW
+            DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, UVW, or EXPOSURE
         include_deriv (bool, default False)
             adds to UVW, as a second row, its rate of change times EXPOSURE over the time width of the
             cell, so that time smearing over the cell is that over EXPOSURE
@@ -1443,7 +1446,7 @@ def Spigot(
             bits set where the Measurement Set flags, or has no datum (which is 0 then); with 0 nothing
             is flagged
 
-    Result: visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL (Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s
+    Result: visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL (Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s; EXPOSURE: scalar, s
 
     MeqTrees Spigot; correlation types as in the POLARIZATION table of a Measurement Set
     """

@@ -14,6 +14,7 @@ from .arguments import checked
 from .beams import AnyBeam, Place, jones_nodes, kinds_of
 from .beams.array import require_feed
 from .directions import require_direction
+from .receiver_noise import ReceiverNoise
 from .sky import SkyModel, Source
 from .writing.indices import Index, Indexed, each
 from .writing.scope import NodeDef, NodeScope, NodeStub
@@ -251,14 +252,6 @@ def sink_nodes(
     return ns.VisDataMux << rt.VisDataMux(None, None, *(ns.sink(p, q) for p, q in baselines))
 
 
-def with_noise(ns: NodeScope, p: int, q: int, visibilities: NodeDef, stddev_jy: float, seed: int) -> NodeDef:
-    """Visibilities [2,2] plus noise `ns.noise(p, q)`, whose real and imaginary parts have this standard deviation."""
-    if stddev_jy == 0:
-        return visibilities
-    ns.noise(p, q) << rt.GaussNoise(stddev=stddev_jy, seed=seed, dims=[2, 2], complex=True)
-    return rt.Add(visibilities, ns.noise(p, q))
-
-
 @checked
 def psv_tree(
     ns: NodeScope,
@@ -270,18 +263,22 @@ def psv_tree(
     smearing: bool = True,
     column: str = "MODEL_DATA",
     noise_jy: float = 0.0,
+    sefd_jy: float | Sequence[float] = 0.0,
     seed: int = 0,
 ) -> NodeStub:
     """One monolithic PSV node `ns.V(p, q)` per baseline, from Spigots to Sinks. Returns the VisDataMux.
 
     `baselines`: (ANTENNA1, ANTENNA2) as `rimetree.ms.baselines` gives them. `noise_jy`: standard deviation of the noise
     added to the real and imaginary part of every visibility (of data of Stokes I alone: of both feeds, of which it is
-    the mean), `seed` decides its numbers. Other arguments as `sky_nodes`.
+    the mean), `seed` decides its numbers. Or `sefd_jy`: system equivalent flux density of each antenna, or of all, that
+    is of each of its feeds; channel widths and exposures then say how much noise there is (`ReceiverNoise`). Other
+    arguments as `sky_nodes`.
     """
+    noise = ReceiverNoise(noise_jy, sefd_jy, seed)
     seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
     uvw_nodes(ns, baselines, smearing=smearing)
     for p, q in baselines:
-        ns.V(p, q) << with_noise(ns, p, q, seen.psv(p, q, ns.uvw(p, q)), noise_jy, seed)
+        ns.V(p, q) << noise.added_to(ns, p, q, seen.psv(p, q, ns.uvw(p, q)))
     return sink_nodes(ns, baselines, column=column)
 
 
@@ -306,10 +303,12 @@ def many_node_tree(
     smearing: bool = True,
     column: str = "MODEL_DATA",
     noise_jy: float = 0.0,
+    sefd_jy: float | Sequence[float] = 0.0,
     seed: int = 0,
 ) -> NodeStub:
     """The same visibilities from many small nodes: per source and baseline a phase, a smearing factor, a shape and a
     product with the brightness, then their sum. Arguments and result as `psv_tree`."""
+    noise = ReceiverNoise(noise_jy, sefd_jy, seed)
     seen = _whole(ns, sky, phase_centre_rad, feed)
     uvw_nodes(ns, baselines, smearing=smearing)
     p, q = each(baselines, members=2)
@@ -335,5 +334,5 @@ def many_node_tree(
         model = (
             rt.Add(*(ns.V(a, b, i) for i in range(len(sky)))) if len(sky) else rt.Constant(np.zeros((2, 2), complex))
         )
-        ns.V(a, b) << with_noise(ns, a, b, model, noise_jy, seed)
+        ns.V(a, b) << noise.added_to(ns, a, b, model)
     return sink_nodes(ns, baselines, column=column)

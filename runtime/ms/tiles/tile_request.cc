@@ -31,7 +31,7 @@ ReadSelection reads_of(const Forest& forest, const RowSelection& rows, bool flag
   for (const std::string& column : columns_read(forest)) {
     if (column == "WEIGHT")
       selection.weights = true;
-    else if (column != "UVW")
+    else if (column != "UVW" && column != "EXPOSURE")  // which are read anyway
       selection.columns.push_back(column);
   }
   selection.flags = !selection.columns.empty() || selection.weights || flags;

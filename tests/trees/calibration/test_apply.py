@@ -9,6 +9,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, Solutions, TermSolutions
+from rimetree.receiver_noise import ReceiverNoise
 
 CENTRE = (0.9, -0.5)
 NAMES = tuple(f"A{i}" for i in range(4))
@@ -106,6 +107,54 @@ def test_subtraction_takes_each_direction_with_its_own_terms(small_ms, sky, corr
     # What is left is the middle patch, corrected in its own direction.
     expected = uncorrupted(path, sky.select(patches=["middle"]))
     np.testing.assert_allclose(rest, expected, atol=3.5 * 20 * 6e-8)
+
+
+def corrupted(path, sky, terms, **options):
+    """What is predicted of a sky with terms, and flags, of the whole set."""
+    (group,) = rt.ms.groups(path, by_window=True)
+    ns = rt.NodeScope()
+    calibration.corrupted_tree(ns, group, Solutions(terms), sky, **options)
+    rt.Forest(ns).run(path, **group.selection)
+    (tile,) = rt.ms.tiles(path, ["MODEL_DATA"], time_slots=100)
+    return tile["columns"]["MODEL_DATA"], tile["flag"] != 0
+
+
+@pytest.mark.parametrize("terms", [(DIAG,), (FULL, DIAG), (TOWARD,), (DIAG, TOWARD)], ids=["G", "D G", "dE", "G dE"])
+@pytest.mark.parametrize("hands", [(9, 10, 11, 12), (9, 12)], ids=["four hands", "two hands"])
+def test_a_sky_is_predicted_with_terms(small_ms, sky, corrupt, terms, hands):
+    path = small_ms(n_time=4, correlation_type=hands)
+    corrupt(path, sky, terms)
+    (tile,) = rt.ms.tiles(path, ["DATA"], time_slots=100)
+    found, flag = corrupted(path, sky, terms)
+    np.testing.assert_allclose(found, tile["columns"]["DATA"], atol=4 * 3.5 * 6e-8)
+    assert not flag.any()
+
+
+def test_noise_is_that_of_receivers_not_of_gains(small_ms, sky):
+    """Added where data are: after the gains, which are up to 2 and do not change it."""
+    path = small_ms(n_time=40)
+    noise = ReceiverNoise(sefd_jy=[100.0, 200.0, 400.0, 50.0], seed=3)
+    plain, _ = corrupted(path, sky, (DIAG,))
+    noisy, _ = corrupted(path, sky, (DIAG,), noise=noise)
+    (tile,) = rt.ms.tiles(path, [], time_slots=100)
+    for (p, q), own in zip(tile["baselines"], noisy - plain, strict=True):
+        expected = np.sqrt(noise.sefd_jy[p] * noise.sefd_jy[q] / (2 * 1e6 * 10))
+        # 1280 real and as many imaginary parts: 5 standard deviations are 7 %.
+        assert np.std([own.real, own.imag]) == pytest.approx(expected, rel=0.07)
+
+
+def test_what_is_predicted_without_a_solution_is_flagged(small_ms, sky):
+    path = small_ms(n_time=4)
+    flag = DIAG.flag.copy()
+    flag[:, :, 3] = True
+    found, flagged = corrupted(path, sky, (dataclasses.replace(DIAG, flag=flag),))
+    (tile,) = rt.ms.tiles(path, [], time_slots=100)
+    for pair, own in zip(tile["baselines"], flagged, strict=True):
+        assert own.all() == own.any() == (3 in pair)
+    assert np.isfinite(found).all()
+    lonely = rt.sky.SkyModel([rt.sky.Source("z", 0.9, -0.5, (1.0, 0, 0, 0), patch="far")])
+    with pytest.raises(CalibrationError, match="no solutions for z"):
+        corrupted(path, lonely, (TOWARD,))
 
 
 def test_data_without_solutions_are_flagged_and_nothing_else(small_ms, sky, corrupt):

@@ -73,6 +73,11 @@ def test_q_u_and_v_of_their_own_are_fractions_on_straight_lines():
     np.testing.assert_allclose(found[:, -len(GLEAM_HZ) :], stokes.T, rtol=1e-13)
 
 
+def test_polarisation_that_turns_over_beside_one_power_law_is_kept():
+    source = source_of(entries_of([1e8, 4e8], [[1, 0.1, 0, 0], [1, -0.1, 0, 0]]))
+    np.testing.assert_allclose(stokes_at(SkyModel((source,)), [1e8, 2e8])[0, :2], [[1, 1], [0.1, 0]], atol=1e-15)
+
+
 def test_fluxes_that_are_zero_or_change_sign_are_on_straight_lines():
     for flux in ([1.0, 0.0, 2.0], [1.0, -1.0, 2.0], [0.0, 1.0, 2.0]):
         source = source_of(entries_of([1e8, 1.5e8, 3e8], flux))

@@ -28,7 +28,8 @@ from ..calibration.model.model_trees import model_nodes, sky_parts
 from ..calibration.solutions.h5parm import read_h5parm
 from ..calibration.solutions.term_solutions import TermSolutions
 from ..forest import Forest
-from ..sky_trees import sink_nodes, with_noise
+from ..receiver_noise import ReceiverNoise
+from ..sky_trees import sink_nodes
 from ..writing.scope import NodeScope
 
 _CENTRE = (0.93, -0.485)  # ra, dec (rad)
@@ -148,8 +149,9 @@ def make_observation(case: CalibrationCase, path: str, threads: int | None = Non
 
     parts = sky_parts(planted_sky(case), ["patch"] if case.patches else [])
     model_nodes(ns, parts, group.baselines, _CENTRE, jones, feed=group.feed)
+    noise = ReceiverNoise(case.noise_jy, seed=case.seed)
     for p, q in group.baselines:
-        ns.V(p, q) << with_noise(ns, p, q, ns.model(p, q), case.noise_jy, case.seed)
+        ns.V(p, q) << noise.added_to(ns, p, q, ns.model(p, q))
     sink_nodes(ns, group.baselines, column="DATA")
     Forest(ns, threads=threads).run(path)
 

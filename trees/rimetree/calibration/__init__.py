@@ -13,7 +13,7 @@ from ..loading import when_used
 
 #: Modules, and the names that they give. They are loaded when they are used: whoever applies solutions solves nothing.
 _MODULES = {
-    "apply": "apply_tree slots_of_tree",
+    "apply": "apply_tree corrupted_tree slots_of_tree",
     "solutions.beam_solutions": "beam_solutions",
     "calibrating": "calibrate check",
     "solutions.choosing": "chain_for solutions_for",

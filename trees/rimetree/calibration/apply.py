@@ -1,10 +1,11 @@
-"""Using solutions: correcting data with the inverse of what was solved for, and subtracting the model with it.
+"""Using solutions: correcting data with the inverse of what was solved for, subtracting the model with it, and
+predicting what a sky looks like with it.
 
-    CORRECTED_DATA = J_p^-1 (DATA - model) J_q^-H
+    CORRECTED_DATA = J_p^-1 (DATA - model) J_q^-H          MODEL_DATA = model + noise
 
 where J is the product of the terms of the whole sky (and, if a direction is named, of those of this direction), and the
-model, if anything is subtracted, has all terms. Data without a solution are flagged, and so are results that are not
-finite; weights stay as they are.
+model has all terms, those of its directions and those of the whole sky. Data without a solution are flagged, and so are
+results that are not finite; weights stay as they are.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..arguments import checked
 from ..beams import require_pointing
 from ..evaluation.cells import Cells
 from ..ms import MsGroup
+from ..receiver_noise import ReceiverNoise
 from ..sky import SkyModel
 from ..sky_trees import sink_nodes
 from ..writing.scope import NodeScope, NodeStub
@@ -88,7 +90,7 @@ def apply_tree(
             own = AntennaJones.of_solutions(solutions, names[p], interpolation, direction)
             need[p].append(own)
             ns.inverse(p) << rt.PyNode(evaluate=own.inverse, dims=(2, 1 if solutions.diagonal else 2), **_OF_TILE)
-        ns.good(p) << rt.PyNode(evaluate=functools.partial(_all_good, need[p]), dims=(2, 1), **_OF_TILE)
+    values = {}
     for p, q in group.baselines:
         value = data(p, q)
         if subtract is not None:
@@ -98,6 +100,49 @@ def apply_tree(
             value = ns.corrected(p, q) << rt.Multiply(value, factor, elementwise=True)
         elif correct:
             value = ns.corrected(p, q) << rt.MatrixMultiply(ns.inverse(p), value, rt.ConjTranspose(ns.inverse(q)))
+        values[p, q] = value
+    return _flagged_sinks(ns, group, values, need, column)
+
+
+@checked
+def corrupted_tree(
+    ns: NodeScope,
+    group: MsGroup,
+    solutions: Solutions,
+    sky: SkyModel,
+    *,
+    interpolation: str = "nearest",
+    column: str = "MODEL_DATA",
+    phase_centre_rad: Sequence[float] | None = None,
+    smearing: bool = True,
+    noise: ReceiverNoise | None = None,
+    used: list[JonesUse] | None = None,
+) -> NodeStub:
+    """The tree that predicts what a group sees of a sky with all terms of solutions, and noise. Returns the VisDataMux.
+
+    Arguments as of `apply_tree`. What there is no solution for is flagged. Raises `CalibrationError` where solutions,
+    sky and data do not fit together.
+    """
+    solutions = with_own_turn(solutions, group)
+    need: dict[int, list[AntennaJones]] = {p: [] for p in group.antennas}
+    if phase_centre_rad is not None:
+        require_pointing(sky.beam)
+    centre = phase_centre_rad or group.phase_centre_rad
+    _model(ns, group, solutions, sky, interpolation, centre, smearing, need, [] if used is None else used)
+    values = {(p, q): ns.model(p, q) for p, q in group.baselines}
+    if noise is not None:
+        noise = noise.of_correlations(group.correlations)
+        values = {(p, q): noise.added_to(ns, p, q, value) for (p, q), value in values.items()}
+    return _flagged_sinks(ns, group, values, need, column)
+
+
+def _flagged_sinks(
+    ns: NodeScope, group: MsGroup, values: dict, need: dict[int, list[AntennaJones]], column
+) -> NodeStub:
+    """Writes values of baselines, and flags where one of the matrices that an antenna needs is not there."""
+    for p in group.antennas:
+        ns.good(p) << rt.PyNode(evaluate=functools.partial(_all_good, need[p]), dims=(2, 1), **_OF_TILE)
+    for (p, q), value in values.items():
         good = rt.MatrixMultiply(ns.good(p), rt.Transpose(ns.good(q)))
         ns.V(p, q) << rt.MergeFlags(value, rt.ZeroFlagger(good, oper="EQ", flag_bit=_NO_SOLUTION_BIT))
     return sink_nodes(ns, group.baselines, column=column, write_flags=True)
@@ -108,7 +153,7 @@ def _all_good(used: Sequence[AntennaJones], cells: Cells) -> NDArray[np.float64]
 
 
 def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing, need, used) -> None:
-    """`ns.model(p, q)` of the sources to subtract, with all terms of the solutions; adds these to `need` and `used`."""
+    """`ns.model(p, q)` of sources, with all terms of the solutions; adds these to `need` and `used`."""
     parts = parts_with_solutions(sky, solutions, group)
     used.append(JonesUse(solutions, None, interpolation, "whole sky"))
     named = [part.name for part in parts if part.name in solutions.directions]

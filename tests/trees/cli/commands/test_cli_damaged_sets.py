@@ -110,6 +110,8 @@ def test_exposures_that_smear_nothing_are_named_by_whatever_predicts(command, ma
     ):
         assert f"warning: {said}" in command(*words).stderr, words[0]
         assert said not in command(*words, "--no-smearing").stderr, words[0]
+    refused = command("simulate", made, *sky, "--sefd", "400Jy", code=1).stderr
+    assert "nobody knows how much noise they have; give --noise" in refused
 
 
 def test_phase_centres_that_are_no_numbers(command, made, tmp_path, patched):

@@ -1,5 +1,6 @@
 """Solutions that are given and are for other data: other antennas, frequencies, terms."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -31,6 +32,43 @@ def sets(tmp_path_factory, command):
 def solve(folder, name, term, out, *more):
     sky = folder / "field.skymodel"
     return ["calibrate", folder / f"{name}.ms", "--sky", sky, "--term", term, "--out", folder / out, *more]
+
+
+def test_a_sky_is_simulated_with_solutions(command, sets, tmp_path):
+    """And applying them gives the sky."""
+    path, sky = sets / "near.ms", ("--sky", sets / "field.skymodel")
+    (found,) = rt.calibration.read_h5parm(sets / "sol.h5")
+    turned = found["G"].value["phase"] + np.arange(7)[None, None, :, None, None]
+    term = dataclasses.replace(found["G"], value={**found["G"].value, "phase": turned})
+    rt.calibration.write_h5parm(sets / "turned.h5", dataclasses.replace(found, terms=(term,)))
+    command("simulate", path, *sky, "--solutions", sets / "turned.h5", "--column", "SEEN", "--no-flag-version")
+    command("simulate", path, *sky)
+    command("apply", path, "--solutions", sets / "turned.h5", "--data-column", "SEEN", "--no-flag-version")
+    (tile,) = rt.ms.tiles(path, ["MODEL_DATA", "SEEN", "CORRECTED_DATA"], time_slots=10)
+    columns = tile["columns"]
+    assert np.abs(columns["SEEN"] - columns["MODEL_DATA"]).max() > 1
+    np.testing.assert_allclose(columns["CORRECTED_DATA"], columns["MODEL_DATA"], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--terms", "G"], "--terms goes with --solutions"),
+        (["--interpolation", "linear"], "--interpolation goes with --solutions"),
+        (["--solutions", "sol.h5", "--many-node"], "--many-node does not go with --solutions"),
+        (["--solutions", "sol.h5", "--verify", "3"], "--verify does not go with --solutions"),
+        (["--solutions", "sol.h5", "--together"], "--together does not go with --solutions"),
+    ],
+)
+def test_what_does_not_go_with_solutions_of_a_simulation(command, sets, options, said):
+    refused = command("simulate", sets / "near.ms", "--sky", sets / "field.skymodel", *options, code=2)
+    assert said in refused.stderr
+
+
+def test_a_simulation_that_no_solutions_are_for(command, sets):
+    sky = ("--sky", sets / "field.skymodel", "--solutions", sets / "sol.h5")
+    assert "solutions of G are for 1398 to 1402 MHz" in command("simulate", sets / "far.ms", *sky, "--dry-run").output
+    assert "they are for other antennas" in command("simulate", sets / "other.ms", *sky, code=3).output
 
 
 def test_what_is_held_must_be_for_some_of_the_antennas(command, sets):

@@ -1,4 +1,4 @@
-"""`rimetree simulate --noise`: every row and channel has noise of its own, however a set is put together."""
+"""`rimetree simulate --noise` and `--sefd`: every row and channel has noise of its own, however sets are made."""
 
 import os
 import struct
@@ -13,7 +13,8 @@ def noise_of(command, path, tmp_path, *options, column="MODEL_DATA"):
     """[row, channel, correlation] what `simulate` writes for a sky of nothing, in the order of rows."""
     sky = tmp_path / "empty.skymodel"
     sky.write_text("# (Name, Type, Ra, Dec, I) = format\na, POINT, 3h26m15s, -28.38.52, 0\n")
-    command("simulate", path, "--sky", sky, "--noise", "0.5", "--column", column, *options)
+    noise = () if "--sefd" in options else ("--noise", "0.5")
+    command("simulate", path, "--sky", sky, *noise, "--column", column, *options)
     rows, values = [], []
     for tile in rt.ms.tiles(path, [column], time_slots=100):
         there = tile["row"] >= 0
@@ -56,14 +57,58 @@ def test_noise_is_that_of_the_row_however_rows_are_taken(command, small_ms, tmp_
 def test_a_seed_without_noise_is_refused(command, small_ms, tmp_path):
     """It had added none, without a word."""
     refused = command("simulate", small_ms(), "--sky", tmp_path / "a.skymodel", "--seed", "3", code=2)
-    assert "--seed goes with --noise" in refused.stderr
+    assert "--seed goes with --noise or --sefd" in refused.stderr
 
 
 def test_noise_of_stokes_i_is_as_large_as_was_asked_for(command, small_ms, tmp_path, patched):
-    """Of two feeds with that noise each the mean had been written: 0.7 of it."""
+    """Of two feeds with that noise each the mean had been written: 0.7 of it. An SEFD is that of each feed."""
     path = small_ms(correlation_type=(9,), n_time=40)
     xx, stokes_i = (struct.pack("<iii", 1, 1, number) for number in (9, 1))  # an array of one element
     patched(os.path.join(path, "POLARIZATION"), xx, stokes_i)
-    found = noise_of(command, path, tmp_path)
-    # 1920 real and as many imaginary parts: 5 standard deviations are 6 %.
-    assert np.std([found.real, found.imag]) == pytest.approx(0.5, rel=0.06)
+    for options, expected in (((), 0.5), (("--sefd", "400Jy"), 400 / np.sqrt(2 * 1e6 * 10) / np.sqrt(2))):
+        found = noise_of(command, path, tmp_path, *options)
+        # 1920 real and as many imaginary parts: 5 standard deviations are 6 %.
+        assert np.std([found.real, found.imag]) == pytest.approx(expected, rel=0.06)
+
+
+@pytest.mark.parametrize("tree", ["--many-node", "--no-smearing"])
+def test_noise_of_receivers_goes_with_the_root_of_channel_width_and_exposure(command, small_ms, tmp_path, tree):
+    path = small_ms(n_time=10, exposure_s=2.5)
+    found = noise_of(command, path, tmp_path, "--sefd", "A1*=1.6kJy", "--sefd", "400", tree)
+    own = noise_of(command, path, tmp_path, "--sefd", "400Jy", column="A")
+    (tile,) = rt.ms.tiles(path, [], time_slots=100)
+    with_a1 = np.zeros(len(found), bool)
+    for pair, rows in zip(tile["baselines"], tile["row"], strict=True):
+        with_a1[rows] = 1 in pair
+    of_all = 400 / np.sqrt(2 * 1e6 * 2.5)
+    # 960 real and as many imaginary parts: 5 standard deviations are 8 %.
+    assert np.std([found[with_a1].real, found[with_a1].imag]) == pytest.approx(2 * of_all, rel=0.08)
+    assert np.std([found[~with_a1].real, found[~with_a1].imag]) == pytest.approx(of_all, rel=0.08)
+    np.testing.assert_allclose(found[~with_a1], own[~with_a1], rtol=1e-6)
+
+
+def test_channels_of_other_widths_have_other_noise(command, tmp_path):
+    path = tmp_path / "a.ms"
+    band = rt.ms.Band([1.4e9, 1.402e9], [0.25e6, 4e6])
+    rt.ms.create(path, "kat-7", phase_centre_rad=(0.9, -0.5), duration_s=300.0, integration_s=10.0, bands=band)
+    found = noise_of(command, path, tmp_path, "--sefd", "400Jy")
+    for channel, width_hz in enumerate(band.width_hz):
+        expected = 400 / np.sqrt(2 * width_hz * 10)
+        assert np.std([found[:, channel].real, found[:, channel].imag]) == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--sefd", "1", "--noise", "1"], 2, "give --noise or --sefd, not both"),
+        (["--sefd", "1", "--sefd", "2"], 2, "--sefd is repeated: say for which antennas each is"),
+        (["--sefd", "=2"], 2, "expected antennas before ="),
+        (["--sefd", "2K"], 2, "'2K' is no flux density"),
+        (["--sefd", "A0=2"], 1, "no --sefd is for antenna A1, A2, A3; give one without names for all others"),
+        (["--sefd", "A*=2", "--sefd", "A0=2"], 1, "two --sefd are for antenna A0"),
+        (["--sefd", "B=2", "--sefd", "1"], 1, "there is no antenna 'B'"),
+    ],
+)
+def test_what_is_no_noise(command, small_ms, small_sky, tmp_path, options, code, said):
+    rt.sky.write(small_sky, tmp_path / "a.skymodel")
+    assert said in command("simulate", small_ms(), "--sky", tmp_path / "a.skymodel", *options, code=code).stderr

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import click
 
-from ..options.applied_terms import of_terms
 from ..options.asked_rows import AskedRows
 from ..options.beams import antennas_of
 from ..options.centre import centre_option
 from ..options.data_selection import rows_options
 from ..options.evaluation import evaluation_options
-from ..options.fields import chosen_fields, names_of, of_fields
 from ..options.models import model_column_option, of_patches, read_model, sky_options
-from ..options.names import NAMES
 from ..options.outcome import outcome_options
 from ..options.sections import Sectioned
 from ..options.sets import require_ms
-from ..options.solutions import solutions_options
+from ..options.solutions import read_solutions, solution_files_options, solutions_options
 from ..options.together import refuse_without
 from ..options.trees import smearing_option
 from ..runs.applying import run_apply
@@ -25,26 +22,7 @@ from ..runs.weights import check_weights, require_spectra, weight_notes, weights
 
 @click.command("apply", cls=Sectioned)
 @click.argument("ms", type=click.Path())
-@click.option(
-    "--solutions",
-    required=True,
-    multiple=True,
-    metavar="FILE",
-    help="H5parm file, written by `rimetree calibrate` or another program; FILE:SET or FILE:SET/TERM for one of its "
-    "solution sets, or one term of it. May be repeated: the first stands outside the next.",
-)
-@click.option(
-    "--from-field",
-    type=NAMES,
-    metavar="FIELD",
-    help="Use the solutions of these fields of the set only, of terms that have any there.",
-)
-@click.option(
-    "--terms",
-    type=NAMES,
-    metavar="NAMES",
-    help="Use these terms of the solutions only: names or patterns, e.g. K,G*; !R leaves out.",
-)
+@solution_files_options("", required=True)
 @click.option("--data-column", default="DATA", show_default=True, help="Column to read.")
 @solutions_options
 @weights_option
@@ -120,7 +98,6 @@ def command(
       rimetree apply obs.ms --solutions sol.h5 --sky field.skymodel --subtract --keep target --no-correct
     """
     import rimetree as rt
-    from rimetree import calibration
     from rimetree.machine import share_freed_memory
 
     from ..runs.groups import print_reports
@@ -153,12 +130,7 @@ def command(
     summary = rt.ms.inspect(ms, scan_cells=False)
     rows = AskedRows(**chosen).chosen(summary)
     options["subtract"] = beams.through(model, antennas_of(summary, rows.field_id))
-    files = [calibration.read_h5parm(file) for file in solutions]
-    if from_field is not None:
-        fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
-        files = of_fields(files, fields, names_of(summary))
-    if terms is not None:
-        files = of_terms(files, terms)
+    files = read_solutions(solutions, from_field, terms, summary)
     if weights:
         require_spectra(ms, rows, summary)
         weight_notes(ms, files, rows, direction).check(again)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-from click.core import ParameterSource
 
 from ..options.asked_rows import AskedRows
 from ..options.beams import antennas_of
@@ -11,9 +10,15 @@ from ..options.centre import warn_of_directions
 from ..options.data_selection import rows_options
 from ..options.evaluation import as_written_option, evaluation_options, verify_option
 from ..options.models import read_sky, sky_options, warn_of_sky
+from ..options.noise import noise_options
 from ..options.outcome import outcome_options
-from ..options.quantities import FLUX
 from ..options.sets import check_output, require_ms, warn_of_exposures
+from ..options.solutions import (
+    flag_version_option,
+    interpolation_option,
+    read_solutions,
+    solution_files_options,
+)
 from ..options.together import refuse_without
 from ..options.trees import scope_of_sky, tree_options
 from ..output import log
@@ -23,14 +28,13 @@ from ..output import log
 @click.argument("ms", type=click.Path())
 @sky_options(required=True)
 @click.option("--column", default="MODEL_DATA", show_default=True, help="Column to write; created if it is missing.")
-@click.option(
-    "--noise",
-    type=FLUX,
-    default=0.0,
-    metavar="FLUX",
-    help="Add noise of this standard deviation, to real and imaginary part each: Jy, mJy, uJy; a bare number: Jy.",
+@noise_options
+@solution_files_options(
+    "See the sky model with the gains and other Jones terms of these solutions, those of directions included. ",
+    required=False,
 )
-@click.option("--seed", type=int, default=0, help="Seed of the noise: the same seed gives the same noise.")
+@interpolation_option
+@flag_version_option
 @tree_options
 @evaluation_options
 @as_written_option
@@ -46,7 +50,11 @@ def command(
     beams,
     column,
     noise,
-    seed,
+    solutions,
+    from_field,
+    terms,
+    interpolation,
+    no_flag_version,
     precision,
     tolerance,
     verify,
@@ -66,34 +74,53 @@ def command(
     """Predict the visibilities (Jy) of a sky model into a column of Measurement Set MS.
 
     Each field gets a tree with its own phase centre, and with linear or circular feeds as its correlations say. Rows
-    that are not selected, and autocorrelations, keep what they hold; all channels are written. Flags and weights are
-    not changed. --noise is the standard deviation of the real and of the imaginary part of each visibility.
+    that are not selected, and autocorrelations, keep what they hold; all channels are written. Weights are not changed,
+    and flags only where --solutions have none.
+
+    \b
+      rimetree simulate sim.ms --sky field.skymodel --sefd 420Jy
+      rimetree simulate sim.ms --sky field.skymodel --solutions gains.h5 --interpolation linear --column DATA
 
     Interrupted runs leave MS readable; `rimetree inspect-ms` then says up to which time the column is complete.
     """
     import rimetree as rt
 
     from ...sky_fluxes import flux_text
+    from ..runs.applying import run_apply
     from ..runs.groups import memory_text, print_reports, run_groups
 
-    given = click.get_current_context().get_parameter_source("noise") is not ParameterSource.DEFAULT
-    refuse_without("--noise", given, "seed")
+    ways = {"--many-node": many_node, "--verify": verify, "--as-written": as_written, "--together": as_written is False}
+    _require_together(solutions, ways)
     require_ms(ms)
     beams.require(sky, phase_centre)
     check_output(ms, column, wait)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    groups = AskedRows(**chosen).groups(ms, summary)
-    model = beams.through(model, antennas_of(summary, [group.field_id for group in groups]))
-    warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
+    rows = AskedRows(**chosen)
+    groups = rows.groups(ms, summary)
+    antennas = antennas_of(summary, [group.field_id for group in groups])
+    model, noise = beams.through(model, antennas), noise.of(summary, antennas)
+    if not solutions:
+        warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     warn_of_sky(model, groups, phase_centre)
     if not no_smearing:
         warn_of_exposures(summary)
     tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
     log(f"{sky}: {len(model)} sources, {flux_text(model, groups)}; {ms}: {len(groups)} tree(s) to evaluate")
+    if solutions:
+        files = read_solutions(solutions, from_field, terms, summary)
+        seen = {"sky": model, "noise": noise, "interpolation": interpolation, "column": column}
+        seen |= {"phase_centre_rad": phase_centre, "smearing": not no_smearing}
+        resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
+        accuracy = {"precision": precision, "tolerance": tolerance}
+        how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version, "summary": summary}
+        reports = run_apply(ms, files, rows.chosen(summary), seen, resources, accuracy, **how)
+        if reports:
+            print_reports(reports, report)
+        return
 
     def forest_of(group):
-        scope = scope_of_sky(group, model, column, noise_jy=noise, seed=seed, **tree)
+        scope = scope_of_sky(group, model, column, noise=noise, **tree)
         memory_bytes = int(memory) if memory else None
         return rt.Forest(scope, threads=threads, memory_bytes=memory_bytes, device=device, as_written=as_written)
 
@@ -111,3 +138,10 @@ def command(
     }
     reports = run_groups(ms, groups, forest_of, **options)
     print_reports(reports, report)
+
+
+def _require_together(solutions, others: dict) -> None:
+    """Raises where options of trees without solutions are given with some, or the other way round."""
+    refuse_without("--solutions", bool(solutions), "from_field", "terms", "interpolation", "no_flag_version")
+    if solutions and (given := [option for option, value in others.items() if value]):
+        raise click.UsageError(f"{given[0]} does not go with --solutions")

@@ -11,6 +11,7 @@ import click
 
 from ..errors import Failed
 from ..output import log
+from .antennas import askers, divided
 from .beam_kinds import Antenna, Maker, maker_of, place_of, placed
 from .quantities import AZIMUTH_OR_ELEVATION, DEC, RA
 
@@ -35,14 +36,12 @@ class BeamType(click.ParamType):
     def convert(self, value, param, ctx) -> AskedBeam:
         if isinstance(value, AskedBeam):
             return value
-        names, equals, beam = value.partition("=")
-        if not equals:
-            names, beam = "", value
-        antennas = tuple(name.strip() for name in names.split(",") if name.strip())
-        if equals and not antennas:
-            self.fail(f"{value!r}: expected antennas before =, e.g. 'CM*=airy: 7m'")
         from rimetree import Error
 
+        try:
+            antennas, beam = divided(value)
+        except ValueError as problem:
+            self.fail(str(problem))
         try:
             return AskedBeam(antennas, maker_of(beam))
         except (Error, click.BadParameter) as problem:
@@ -85,7 +84,8 @@ class AskedBeams:
         """That of each antenna, of one without data any; none if no beams are asked for, or there are no data."""
         if not self.beams:
             return []
-        found = {number: self._made(asked, antennas[number]) for number, asked in _askers(self.beams, antennas).items()}
+        asked = askers("--beam", self.beams, antennas)
+        found = {number: self._made(one, antennas[number]) for number, one in asked.items()}
         any_beam = next(iter(found.values()), None)
         return [found.get(number, any_beam) for number in range(len(antennas))] if found else []
 
@@ -143,27 +143,6 @@ def beam_options(function: Callable, what: str = _OF_A_SKY, default: str = _NONE
         "for arrays of several kinds of antennas, each for those of these names or patterns: 'CM*,A1=airy: 7m'."
         f"{default}",
     )(with_beams)
-
-
-def _askers(beams: Sequence[AskedBeam], antennas: Sequence[Antenna]) -> dict[int, AskedBeam]:
-    """Which --beam is that of each antenna with data. Raises `Failed` for one of which none, or two, were given."""
-    from rimetree.ms.selection import fitting_antennas
-
-    names = {antenna.number: antenna.name for antenna in antennas}
-    asked: dict[int, AskedBeam] = {}
-    for beam in beams:
-        for number in set(fitting_antennas(names, beam.antennas)):
-            if number in asked:
-                raise Failed(f"two --beam are for antenna {names[number]}")
-            asked[number] = beam
-    for beam in beams:
-        if not beam.antennas:
-            asked = dict.fromkeys(names, beam) | asked
-    used = [antenna.number for antenna in antennas if antenna.used]
-    if without := [names[number] for number in used if number not in asked]:
-        more = ", ..." if len(without) > 10 else ""
-        raise Failed(f"no --beam is for antenna {', '.join(without[:10])}{more}; give one without names for all others")
-    return {number: asked[number] for number in used}
 
 
 def antennas_of(summary: dict, field_ids: Iterable[int] | None = None) -> list[Antenna]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import click
@@ -28,14 +27,13 @@ def smearing_option(function: Callable) -> Callable:
     )(function)
 
 
-def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centre, noise_jy=0.0, seed=0):
-    """The scope of the ready-made tree of a sky model for an `MsGroup`."""
+def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centre, noise=None):
+    """The scope of the ready-made tree of a sky model for an `MsGroup`, with a `ReceiverNoise` or none."""
     import rimetree as rt
 
     ns = rt.NodeScope()
     tree = rt.many_node_tree if many_node else rt.psv_tree
-    if group.correlations == ("I",):
-        noise_jy *= math.sqrt(2.0)  # Stokes I is the mean of two feeds, and the tree adds noise to each
+    of_noise = {} if noise is None else vars(noise.of_correlations(group.correlations))
     tree(
         ns,
         sky,
@@ -44,7 +42,6 @@ def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centr
         feed=group.feed,
         smearing=not no_smearing,
         column=column,
-        noise_jy=noise_jy,
-        seed=seed,
+        **of_noise,
     )
     return ns

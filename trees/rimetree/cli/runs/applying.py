@@ -19,7 +19,8 @@ from .groups import memory_text, run_in_turn
 
 def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accuracy: dict, **how) -> list:
     """Write corrected data of `rows`; `options` as of `calibration.apply_tree`, but that what to subtract may be
-    {FIELD_ID: model}. `files`: solution sets, those of the first file stand outside the others'. Returns
+    {FIELD_ID: model}. Or, if there is a `sky`, what is predicted of it with the solutions; `options` then as of
+    `calibration.corrupted_tree`. `files`: solution sets, those of the first file stand outside the others'. Returns
     [(group, RunReport)].
 
     `how`: `dry_run`, `wait` (s), `save_flags`: whether to keep a version of the flags first, `summary` of the set,
@@ -29,24 +30,26 @@ def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accur
     import rimetree as rt
     from rimetree import calibration
 
-    before = {"read": options["data_column"], "save_flags": how.get("save_flags", True)}
+    predicts = "sky" in options
+    what = "sky" if predicts else "subtract"
+    before = {"save_flags": how.get("save_flags", True)} | ({} if predicts else {"read": options["data_column"]})
     check_output(ms, options["column"], how.get("wait", 0.0), **before)
     summary = how.get("summary") or rt.ms.inspect(ms, scan_cells=False)
     groups = rows.groups(ms, summary, by_window=True)
-    if isinstance(options["subtract"], rt.sky.SkyModel | dict):
+    if isinstance(options[what], rt.sky.SkyModel | dict):
         warn_of_directions(summary, [group.field_id for group in groups], options["phase_centre_rad"])
     rows.check(ms, groups)
-    for group in groups:
+    for group in groups if not predicts else ():
         group.require_column(options["data_column"])
     sets = [one for own in files for one in own]
     warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]
-    models = [_subtracted(options["subtract"], group) for group in groups]
-    notes = _notes(ms, groups, chosen, models, rows.selection, options)
+    models = [_model_of(options[what], group) for group in groups]
+    notes = None if predicts else _notes(ms, groups, chosen, models, rows.selection, options)
     if notes is not None:
         notes.check(bool(how.get("again")))
     jobs = [
-        _Job(group, solutions, {**options, "subtract": model}, resources, accuracy)
+        _Job(group, solutions, {**options, what: model}, resources, accuracy)
         for group, solutions, model in zip(groups, chosen, models, strict=True)
     ]
     counts = [job.new_flags(dry=bool(how.get("dry_run"))) for job in jobs]
@@ -60,7 +63,7 @@ def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accur
         click.echo("dry run: nothing was written")
         return []
     if how.get("save_flags", True):
-        version = rt.ms.save_flags_before(ms, "apply")
+        version = rt.ms.save_flags_before(ms, "simulate" if predicts else "apply")
         restoring = shlex.join(["rimetree", "flags", "restore", str(ms), version.name])
         log(f"flags are saved as {version.name}: `{restoring}` brings them back")
     reports = run_in_turn(ms, jobs, wait_s=how.get("wait", 0.0))
@@ -81,7 +84,7 @@ def _notes(ms, groups, chosen, models, selection, options: dict) -> AppliedNotes
 
 
 class _Job:
-    """Applying solutions to one group: in one pass over its data, or, where a model is subtracted, by a tree."""
+    """Applying solutions to one group: in one pass over its data, or, where there is a model, by a tree."""
 
     def __init__(self, group, solutions, options: dict, resources: dict, accuracy: dict):
         import rimetree as rt
@@ -92,7 +95,7 @@ class _Job:
         memory = resources["memory"]
         self._memory_bytes = int(memory) if memory else None
         self._scope, self._uses = None, []
-        if options["subtract"] is None:
+        if "sky" not in options and options["subtract"] is None:
             # No tree runs then, but what is asked for and is not there is a mistake all the same.
             nothing = rt.NodeScope()
             nothing.none << rt.Constant(0.0)
@@ -103,7 +106,8 @@ class _Job:
             if memory is None and resources["time_slots"] is None:
                 self._resources = {**resources, "time_slots": calibration.slots_of_tree(group)}
             self._scope = rt.NodeScope()
-            calibration.apply_tree(self._scope, group, solutions, used=self._uses, **options)
+            tree = calibration.corrupted_tree if "sky" in options else calibration.apply_tree
+            tree(self._scope, group, solutions, used=self._uses, **options)
 
     def new_flags(self, *, dry: bool):
         """What will be flagged, as far as can be told before. Where that is nothing, data are only counted if that is
@@ -153,8 +157,8 @@ class _Job:
         return report
 
 
-def _subtracted(model, group):
-    """What to subtract from a group, of {FIELD_ID: model} or one for all."""
+def _model_of(model, group):
+    """That of a group, of {FIELD_ID: model} or one for all."""
     if not isinstance(model, dict):
         return model
     if group.field_id not in model:
