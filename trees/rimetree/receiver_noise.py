@@ -16,8 +16,8 @@ from .writing.scope import NodeDef, NodeScope
 
 @dataclass(frozen=True)
 class ReceiverNoise:
-    """Normally distributed noise of visibilities: independent in real and imaginary parts, correlations, baselines, channels and
-    times.
+    """Normally distributed noise of visibilities: independent in real and imaginary parts, correlations, baselines,
+    channels and times.
 
     Attributes
     ----------

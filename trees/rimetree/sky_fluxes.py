@@ -62,7 +62,7 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
     middle_hz = 0.5 * (low + high)
     of_ends, flux_jy = np.split(stokes_at(sky, [low, high, middle_hz])[:, 0], [2], axis=1)
     flux_jy = flux_jy[:, 0]
-    _warn_beyond_polynomials(sky, np.array([low, high]), of_ends)
+    _warn_of_steep_ends(sky, np.array([low, high]), of_ends)
     text = f"{flux_jy.sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
     if sky.beam is None:
         return text
@@ -96,10 +96,10 @@ def _warn_beyond_tables(sky: SkyModel, low_hz: float, high_hz: float) -> None:
         )
 
 
-def _warn_beyond_polynomials(sky: SkyModel, ends_hz: NDArray[np.float64], flux_jy: NDArray[np.float64]) -> None:
+def _warn_of_steep_ends(sky: SkyModel, ends_hz: NDArray[np.float64], flux_jy: NDArray[np.float64]) -> None:
     """Where fluxes [source,end] at an end of the band are far from those at the reference frequencies, more than real
     spectra go."""
-    bent = (sky.spectrum[:, 1:] != 0).any(axis=1) | (~sky.logarithmic & sky.spectrum.any(axis=1))
+    bent = (sky.spectrum[:, 1:] != 0).any(axis=1) | (~sky.logarithmic & sky.spectrum.any(axis=1)) | sky.has_power_laws
     own = bent & (sky.stokes_jy[:, 0] != 0)
     if not own.any():
         return
@@ -111,9 +111,9 @@ def _warn_beyond_polynomials(sky: SkyModel, ends_hz: NDArray[np.float64], flux_j
     if steep.any():
         k = int(np.argmax(steep * away))
         warnings.warn(
-            f"at {ends_hz[k] / 1e6:.6g} MHz, an end of the band, {own.sum()} sources have {found[k]:.4g} Jy by the "
-            f"polynomials of their spectra, and {before:.4g} Jy at their reference frequencies: polynomials mean "
-            "nothing far from the frequencies that they were fitted to",
+            f"at {ends_hz[k] / 1e6:.6g} MHz, an end of the band, {own.sum()} sources have {found[k]:.4g} Jy by their "
+            f"spectra, and {before:.4g} Jy at their reference frequencies: polynomials, and what continues lists of "
+            "fluxes, mean nothing far from the frequencies that they were fitted to",
             stacklevel=3,
         )
 

@@ -1,6 +1,8 @@
 #include "runtime/ms/runs/run.h"
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -64,6 +66,9 @@ class Run final : public TileRun {
     report_.overhead_seconds =
         report_.total_seconds - report_.read_seconds - report_.write_seconds - (arithmetic_seconds() - inside_before);
     warn_of_sinks_without_data();
+    for (const auto& [column, count] : not_finite_)
+      report_.warnings.push_back(std::to_string(count) + " visibilities that were written to " + column +
+                                 " are infinite or not a number");
     return report_;
   }
 
@@ -138,8 +143,25 @@ class Run final : public TileRun {
   }
 
   void before_writing(InFlight& in_flight) override {
-    if (!writes_flags_ || in_flight.tile.flag.size() != in_flight.tile.n_visibility()) return;
+    if (!writes_flags_ || in_flight.tile.flag.size() != in_flight.tile.n_visibility())
+      return count_not_finite(in_flight);
     for (const std::string& column : outputs_) flag_not_finite(in_flight.tile.columns[column], &in_flight.tile.flag);
+  }
+
+  /// Of what is written, where it is not flagged for that.
+  void count_not_finite(const InFlight& in_flight) {
+    const Tile& tile = in_flight.tile;
+    const std::size_t of_row = tile.n_channel() * tile.n_correlation();
+    for (const auto& [column, baselines] : in_flight.written)
+      for (const std::size_t baseline : baselines)
+        for (std::size_t row = baseline * tile.n_time(); row < (baseline + 1) * tile.n_time(); ++row) {
+          if (tile.row[row] < 0) continue;
+          const std::complex<float>* values = &tile.columns.at(column)[row * of_row];
+          const auto n = std::count_if(values, values + of_row, [](std::complex<float> x) {
+            return !std::isfinite(x.real()) || !std::isfinite(x.imag());
+          });
+          if (n > 0) not_finite_[column] += static_cast<std::size_t>(n);
+        }
   }
 
   void mark_written(InFlight& in_flight, int node) {
@@ -165,7 +187,8 @@ class Run final : public TileRun {
   Evaluator& evaluator_;
   const RunOptions& options_;
   std::vector<std::vector<int>> stages_;
-  std::set<int> wrote_;  // Sinks
+  std::set<int> wrote_;                            // Sinks
+  std::map<std::string, std::size_t> not_finite_;  // by column: visibilities that were written
   std::shared_ptr<const Cells> cells_;
   std::vector<double> cells_time_, cells_interval_, cells_frequency_, cells_width_;
   std::size_t tiles_evaluated_ = 0;

@@ -14,6 +14,7 @@ from astropy.wcs import WCS
 import rimetree as rt
 from rimetree import plots
 from rimetree.plots.peaks import extremum
+from rimetree.sky_fluxes import stokes_i_at
 
 CENTRE = (math.radians(150.0), math.radians(-30.0))
 ARCMIN = math.radians(1 / 60)
@@ -148,6 +149,44 @@ def test_circular_feeds_and_stokes_i_of_two_hands(tmp_path):
     image = plots.dirty_image(path, "MODEL_DATA", size=256)
     (peak,) = plots.compare_peaks(image, sky)
     assert peak.peak_jy == pytest.approx(1, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", ["steep", "list"])
+def test_wide_bands_are_compared_in_the_mean_of_their_channels(tmp_path, kind):
+    """They were compared at the middle frequency: 2.0 Jy expected where perfect data have 2.5."""
+    at = {"name": "a", "ra_rad": CENTRE[0], "dec_rad": CENTRE[1], "ref_freq_hz": 1e9}
+    if kind == "steep":
+        source = rt.sky.Source(stokes_jy=(2.0, 0, 0, 0), spectrum=(-2.0,), **at)
+    else:
+        table = rt.sky.FluxTable([5e8, 1e9, 1.5e9], [0.5, 2.0, 0.1], power_laws=True)
+        source = rt.sky.Source(stokes_jy=(2.0, 0, 0, 0), table=table, **at)
+    sky = rt.sky.SkyModel((source,))
+    band = rt.ms.Band.regular(1e9, 900e6, 9)
+    path = simulated(tmp_path / "a.ms", sky, "kat-7", bands=band)
+    image = plots.dirty_image(path, "MODEL_DATA", size=128, psf=True)
+    (peak,) = plots.compare_peaks(image, sky)
+    expected = np.mean([stokes_i_at(sky, frequency)[0] for frequency in band.frequency_hz])
+    assert peak.model_jy == pytest.approx(expected, rel=1e-6) == peak.expected_jy
+    assert peak.peak_jy == pytest.approx(expected, rel=1e-4)
+    assert image.bandwidth_hz == pytest.approx(900e6) and image.channel_weight.sum() == pytest.approx(1)
+    some = plots.dirty_image(
+        path, "MODEL_DATA", size=128, selection=rt.ms.Selection(channels=((0, 1), (8, 9))), psf=True
+    )
+    (peak,) = plots.compare_peaks(some, sky)
+    assert peak.peak_jy == pytest.approx(peak.expected_jy, rel=1e-4)
+    assert plots.image_files.fits_header(image)["CDELT3"] == pytest.approx(900e6)
+
+
+@pytest.mark.parametrize(("hand", "flux_jy", "number"), [("XX", 3.0, -5.0), ("YY", 1.0, -6.0), ("XX YY", 2.0, 1.0)])
+def test_an_image_of_one_hand_is_told_as_such(tmp_path, hand, flux_jy, number):
+    """It was called Stokes I, and compared with it."""
+    sky = rt.sky.SkyModel((rt.sky.Source("a", *CENTRE, (2.0, 1.0, 0, 0)),))
+    path = simulated(tmp_path / "a.ms", sky, "kat-7", correlations=hand)
+    image = plots.dirty_image(path, "MODEL_DATA", size=128, psf=True)
+    (peak,) = plots.compare_peaks(image, sky)
+    assert peak.model_jy == pytest.approx(flux_jy) and peak.peak_jy == pytest.approx(flux_jy, rel=1e-4)
+    assert image.quantity == (hand if " " not in hand else "Stokes I")
+    assert plots.image_files.fits_header(image)["CRVAL4"] == number
 
 
 def test_gaussian_beam_is_fitted(field):

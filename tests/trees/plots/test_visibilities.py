@@ -13,6 +13,7 @@ def group_with(monkeypatch, **changes):
         "row": np.zeros((1, 1), int),
         "uvw_m": np.array([[[100.0, 50.0, 1.0]]]),
         "frequency_hz": np.array([1.2e9, 1.1e9, 1.0e9]),
+        "channel_width_hz": np.array([3e6, 2e6, 1e6]),
         "correlation_type": [9, 10, 11, 12],
         "flag": np.zeros((1, 1, 3, 4), np.uint8),
         "weight": np.ones((1, 1, 3, 4), np.float32),
@@ -30,7 +31,7 @@ def only(group, column="DATA"):
 
 def test_mean_of_parallel_hands_in_ascending_frequency(monkeypatch):
     some = only(group_with(monkeypatch))
-    assert some.frequency_hz.tolist() == [1.0e9, 1.1e9, 1.2e9]
+    assert some.frequency_hz.tolist() == [1.0e9, 1.1e9, 1.2e9] and some.width_hz.tolist() == [1e6, 2e6, 3e6]
     assert some.value.tolist() == [[4, 3, 2]]
     assert some.weight.tolist() == [[2, 2, 2]]  # the variance of a mean of two is half
     np.testing.assert_allclose(some.uv_wavelengths[0, 0], np.array([100.0, 50.0]) * 1.0e9 / 299792458.0)

@@ -73,6 +73,12 @@ def test_q_u_and_v_of_their_own_are_fractions_on_straight_lines():
     np.testing.assert_allclose(found[:, -len(GLEAM_HZ) :], stokes.T, rtol=1e-13)
 
 
+def test_polarisation_of_faint_entries_is_kept():
+    """It was lost where it was small beside the brightest entry."""
+    entries = entries_of([1e8, 4e8, 16e8], [[100, 0, 0, 0], [6.25, 0, 0, 0], [0.390625, 0.09, 0, 0]])
+    np.testing.assert_allclose(stokes_at(SkyModel((source_of(entries),)), [1e8, 16e8])[0, 1], [0, 0.09], atol=1e-14)
+
+
 def test_polarisation_that_turns_over_beside_one_power_law_is_kept():
     source = source_of(entries_of([1e8, 4e8], [[1, 0.1, 0, 0], [1, -0.1, 0, 0]]))
     np.testing.assert_allclose(stokes_at(SkyModel((source,)), [1e8, 2e8])[0, :2], [[1, 1], [0.1, 0]], atol=1e-15)
@@ -179,6 +185,29 @@ def test_formats_without_tables_hold_the_spectrum_through_one(tmp_path, format, 
     np.testing.assert_allclose(stokes_at(found, GLEAM_HZ)[0, 0], flux, rtol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("at_mhz", "flux_jy", "power_laws"),
+    [
+        ([80, 150, 160, 408, 1400], [16.5, 10, 8.6, 4.5, 1.67], True),
+        ([100, 120, 150, 170, 200], [1, 1.02, 1, 1.2, 1], False),
+        ([100, 150, 200], [1, 2, 1.5], False),
+        ([100, 150, 200], [1, 2, 1.5], True),
+    ],
+)
+def test_few_fluxes_are_not_written_as_another_spectrum(tmp_path, at_mhz, flux_jy, power_laws):
+    """Four coefficients go through any five fluxes, and anywhere between and beyond them."""
+    table = FluxTable(1e6 * np.array(at_mhz), flux_jy, power_laws=power_laws)
+    source = Source("s", 1.0, 0.5, table.at(1e6 * at_mhz[1]), ref_freq_hz=1e6 * at_mhz[1], table=table)
+    with pytest.raises(UnsupportedError, match=r"source 's': no spectrum of 4 coefficients .* to 0\.01 between them"):
+        rt.sky.write(SkyModel((source,)), tmp_path / "sky.skymodel")
+    smooth = FluxTable(
+        1e6 * np.array(at_mhz), np.array(at_mhz) ** -0.7 * 1.05 ** (np.log(at_mhz) ** 2), power_laws=True
+    )
+    source = Source("s", 1.0, 0.5, smooth.at(1e6 * at_mhz[1]), ref_freq_hz=1e6 * at_mhz[1], table=smooth)
+    if at_mhz[-1] < 1000:
+        rt.sky.write(SkyModel((source,)), tmp_path / "sky.skymodel")
+
+
 def test_only_what_skyh5_has_is_written_as_skyh5(tmp_path):
     curved = source_of(entries_of(GLEAM_HZ, (GLEAM_HZ / 150e6) ** -0.9 + (GLEAM_HZ / 150e6) ** -0.3))
     with pytest.raises(UnsupportedError, match="no spectra that are no power laws"):
@@ -222,6 +251,10 @@ def test_bands_beyond_a_list_are_warned_of():
     sky = SkyModel((source_of(entries_of(GLEAM_HZ, noisy(1))),))
     with pytest.warns(UserWarning, match="76 to 227 MHz: channels out there see the power law through the nearest two"):
         flux_text(sky, [Group()])
+    steep = SkyModel((source_of(entries_of([147.5e6, 151e6, 160e6], [10.0, 8.8, 8.0])),))
+    Group.frequency_hz = (0.8e8, 1.5e8)
+    with pytest.warns(UserWarning, match="at 80 MHz, an end of the band, 1 sources have 280.8 Jy by their spectra"):
+        flux_text(steep, [Group()])
 
 
 def test_lists_of_the_same_frequencies_share_them():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._core import Error, machine
 from ..directions import direction_cosines
 from ..ms import MsGroup, Selection, groups
-from .visibilities import StokesI, stokes_i
+from .visibilities import StokesI, hand_names, stokes_i
 
 _MIN_SIZE, _MAX_SIZE = 32, 32768
 _EPSILON = 1e-6
@@ -36,11 +36,15 @@ class Image:
 
     Attributes
     ----------
-    data_jy : [y, x] Stokes I, Jy per dirty beam; y grows with declination, x against right ascension: east is left
+    data_jy : [y, x] Stokes I (mean of `hands`), Jy per dirty beam; y grows with declination, x against right ascension:
+        east is left
     psf : [2y, 2x] the dirty beam, 1 at [y, x]; None where it was not asked for
     scale_rad : size of a pixel (SIN projection, direction cosines)
     phase_centre_rad : (ra, dec) at pixel [size/2, size/2], in `frame`, "ICRS" or "J2000"
-    frequency_hz, bandwidth_hz : mean frequency and width of what was imaged
+    frequency_hz, bandwidth_hz : mean frequency of what was imaged, and from the lowest channel's lower edge to the
+        highest one's upper edge
+    channel_hz, channel_weight : [K] frequencies of channels, ascending, and how much of the image each is; together 1
+    hands : correlations whose mean the image is of: I, or parallel hands
     times_s : some of its times, spread evenly
     beam : see `Beam`; None where no such lobe fits (few baselines)
     n_visibility : number of unflagged visibilities of Stokes I
@@ -59,7 +63,15 @@ class Image:
     path: str
     column: str
     field_name: str
+    channel_hz: NDArray[np.float64]
+    channel_weight: NDArray[np.float64]
+    hands: tuple[str, ...] = ("I",)
     frame: str = "J2000"
+
+    @property
+    def quantity(self) -> str:
+        """Stokes I, or the only hand that there is, as XX: that is I + Q."""
+        return "Stokes I" if len(self.hands) > 1 or self.hands == ("I",) else self.hands[0]
 
     @property
     def size(self) -> int:
@@ -132,12 +144,14 @@ def dirty_image(
     # The fit of the beam needs its centre only, and there w does not matter.
     beam_size = 2 * size if psf else min(size, 128)
     response = np.zeros((beam_size, beam_size))
-    total = 0.0
+    total, of_channels = 0.0, {}
     for some in stokes_i(group, column):
         weight = some.weight if density is None else density.weighted(some)
         if not weight.any():
             continue
         total += float(weight.sum())
+        for frequency_hz, own in zip(some.frequency_hz.tolist(), weight.sum(axis=0).tolist(), strict=True):
+            of_channels[frequency_hz] = of_channels.get(frequency_hz, 0.0) + own
         dirty += _grid(some, some.value, weight, size, True, options)
         response += _grid(some, np.ones(weight.shape, complex), weight, beam_size, False, options)
     if total == 0:
@@ -155,6 +169,9 @@ def dirty_image(
         path=os.fspath(path),
         column=column,
         field_name=group.field_name,
+        channel_hz=np.array(sorted(of_channels)),
+        channel_weight=np.array([of_channels[frequency_hz] for frequency_hz in sorted(of_channels)]) / total,
+        hands=hand_names(group.correlations),
         frame=group.frame,
     )
 
@@ -180,7 +197,8 @@ def _extent(group: MsGroup) -> _Extent:
         count += int(good.sum())
         total += float(some.weight.sum())
         sum_hz += float((some.weight * some.frequency_hz).sum())
-        low, high = min(low, some.frequency_hz[0]), max(high, some.frequency_hz[-1])
+        low = min(low, float((some.frequency_hz - some.width_hz / 2).min()))
+        high = max(high, float((some.frequency_hz + some.width_hz / 2).max()))
     if count == 0:
         raise Error(f"{group}: every visibility is flagged or has zero weight: no image can be made")
     if longest == 0:

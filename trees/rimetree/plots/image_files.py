@@ -14,6 +14,8 @@ from .image import Image
 
 _CIRCLE_POINTS, _LABEL_POINTS = 11, 7
 _MOST_LABELS = 200
+#: Places on FITS' axis of Stokes parameters of single hands.
+_HANDS_ON_AXIS = {"RR": -1.0, "LL": -2.0, "XX": -5.0, "YY": -6.0}
 
 
 def fits_header(image: Image) -> dict:
@@ -29,9 +31,9 @@ def fits_header(image: Image) -> dict:
         **({"RADESYS": "ICRS"} if image.frame == "ICRS" else {"RADESYS": "FK5", "EQUINOX": 2000.0}),
         **{"CTYPE1": "RA---SIN", "CRPIX1": centre, "CDELT1": -step, "CRVAL1": ra % 360, "CUNIT1": "deg"},
         **{"CTYPE2": "DEC--SIN", "CRPIX2": centre, "CDELT2": step, "CRVAL2": dec, "CUNIT2": "deg"},
-        **{"CTYPE3": "FREQ", "CRPIX3": 1, "CDELT3": image.bandwidth_hz or 1.0, "CRVAL3": image.frequency_hz},
+        **{"CTYPE3": "FREQ", "CRPIX3": 1, "CDELT3": image.bandwidth_hz, "CRVAL3": image.frequency_hz},
         "CUNIT3": "Hz",
-        **{"CTYPE4": "STOKES", "CRPIX4": 1, "CDELT4": 1.0, "CRVAL4": 1.0},
+        **{"CTYPE4": "STOKES", "CRPIX4": 1, "CDELT4": 1.0, "CRVAL4": _HANDS_ON_AXIS.get(image.quantity, 1.0)},
         "ORIGIN": "RimeTree",
         "HISTORY": f"dirty image of {image.column}",
     }
@@ -78,7 +80,7 @@ def write_png(image: Image, path: str | os.PathLike, *, sky: SkyModel | None = N
         extent=(half + pixel / 2, -half + pixel / 2, -half - pixel / 2, half - pixel / 2),
         interpolation="nearest",
     )
-    figure.colorbar(picture, ax=axes, label="Stokes I (Jy/beam)")
+    figure.colorbar(picture, ax=axes, label=f"{image.quantity} (Jy/beam)")
     ra, dec = (math.degrees(angle) for angle in image.phase_centre_rad)
     axes.set_xlabel(f"offset to the east ({unit})")
     axes.set_ylabel(f"offset to the north ({unit})")

@@ -10,8 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sky import SkyModel, Source
-from ..sky_fluxes import shapelets_at, stokes_i_at, taper_at
+from ..sky_fluxes import shapelets_at, stokes_at, taper_at
 from .image import Image
+
+_MOST_FREQUENCIES = 64
+#: What I, Q, U and V are of a correlation.
+_STOKES_OF = {
+    "I": (1.0, 0.0, 0.0, 0.0),
+    "XX": (1.0, 1.0, 0.0, 0.0),
+    "YY": (1.0, -1.0, 0.0, 0.0),
+    "RR": (1.0, 0.0, 0.0, 1.0),
+    "LL": (1.0, 0.0, 0.0, -1.0),
+}
 
 
 @dataclass(frozen=True)
@@ -21,7 +31,8 @@ class Peak:
     Attributes
     ----------
     name : of the source; `extended`: whether it is extended, so that its peak is lower than its flux
-    model_jy : Stokes I of the model at the frequency of the image
+    model_jy : what the model has of Stokes I (of an image of one hand, in that hand), in the mean over the image's
+        channels as they are weighted there
     expected_jy : what the dirty beam makes of all sources of the model together at this place; None where the image
         was made without its dirty beam
     peak_jy : the extremum of the image within a beam of the place, interpolated; None outside the image
@@ -43,7 +54,7 @@ class Peak:
 def compare_peaks(image: Image, sky: SkyModel, brightest: int | None = None) -> list[Peak]:
     """One `Peak` per source of the model, in its order; of so many sources that are the brightest, if `brightest` is
     given."""
-    fluxes = stokes_i_at(sky, image.frequency_hz, image.phase_centre_rad, image.times_s)
+    fluxes = _fluxes(image, sky)
     places = image.pixels(sky.radec_rad)
     beam_pixels = 3.0 if image.beam is None else image.beam.major_rad / image.scale_rad
     chosen = np.sort(np.argsort(-np.abs(fluxes), kind="stable")[:brightest])
@@ -71,6 +82,21 @@ def compare_peaks(image: Image, sky: SkyModel, brightest: int | None = None) -> 
             )
         )
     return result
+
+
+def _fluxes(image: Image, sky: SkyModel) -> NDArray[np.float64]:
+    """[source] what an image would show of each source alone, if it were a point."""
+    # Of thousands of channels some are looked at together: fluxes hardly change from one to the next.
+    parts = np.array_split(np.arange(len(image.channel_hz)), min(len(image.channel_hz), _MOST_FREQUENCIES))
+    weight = np.array([image.channel_weight[part].sum() for part in parts])
+    at_hz = [
+        np.average(image.channel_hz[part], weights=image.channel_weight[part])
+        if own > 0
+        else image.channel_hz[part].mean()
+        for part, own in zip(parts, weight, strict=True)
+    ]
+    stokes = stokes_at(sky, at_hz, image.phase_centre_rad, image.times_s) @ weight
+    return stokes @ np.mean([_STOKES_OF[hand] for hand in image.hands], axis=0)
 
 
 def _neighbour(names: Sequence[str], places, place, found: tuple[float, float]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,13 @@ _PARALLEL = {"XX", "YY", "RR", "LL"}
 
 @dataclass(frozen=True)
 class StokesI:
-    """Rows and channels of one time-slot group: `uvw_m` [row, 3], `frequency_hz` [channel] ascending, `weight` and
-    `value` (complex, Jy; None where not read) [row, channel]. The weight is 0 where nothing may be used."""
+    """Rows and channels of one time-slot group: `uvw_m` [row, 3], `frequency_hz` and `width_hz` [channel] ascending in
+    frequency, `weight` and `value` (complex, Jy; None where not read) [row, channel]. The weight is 0 where nothing may
+    be used."""
 
     uvw_m: NDArray[np.float64]
     frequency_hz: NDArray[np.float64]
+    width_hz: NDArray[np.float64]
     weight: NDArray[np.float64]
     value: NDArray[np.complex128] | None
 
@@ -55,16 +57,20 @@ def stokes_i(group: MsGroup, column: str | None) -> Iterator[StokesI]:
         yield StokesI(
             np.ascontiguousarray(tile["uvw_m"][some]),
             np.ascontiguousarray(tile["frequency_hz"][order]),
+            tile["channel_width_hz"][order],
             np.ascontiguousarray(weight[some][:, order]),
             None if value is None else np.ascontiguousarray(value[some][:, order]),
         )
 
 
+def hand_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The correlations, of these of a set, whose mean is taken for Stokes I: I, or the parallel hands."""
+    return ("I",) if "I" in names else tuple(name for name in names if name in _PARALLEL)
+
+
 def _hands(types: list[int]) -> list[int]:
     names = [CORRELATION_NAMES.get(number, "?") for number in types]
-    if "I" in names:
-        return [names.index("I")]
-    found = [index for index, name in enumerate(names) if name in _PARALLEL]
+    found = [names.index(name) for name in hand_names(names)]
     if not found:
         raise Error(f"correlations {' '.join(names)} hold no Stokes I: XX, YY, RR, LL or I are needed")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ Stokes = tuple[float, float, float, float]
 
 _INDEX_OF_ONE = -0.8
 _CLOSE = 1e-3
+_NEAR = 1e-2  # between frequencies
+_PLACES = 8  # of each step
 _MOST_COEFFICIENTS = 4
 
 
@@ -41,11 +44,11 @@ def fluxes_through(entries: Sequence[tuple[float, Stokes]]) -> dict[str, object]
     stokes = np.array([fluxes for _, fluxes in entries])
     if not stokes.any():
         return fields
-    law = _spectrum(frequency_hz, stokes, len(entries) // 2, 1)
-    if law is not None:
+    one_sign = has_one_sign(stokes)
+    if one_sign and (law := _spectrum(frequency_hz, stokes, len(entries) // 2, 1)) is not None:
         return fields | {"spectrum": law}
-    held = stokes if stokes[:, 1:].any() else stokes[:, 0]
-    return fields | {"table": FluxTable(frequency_hz, held, power_laws=has_one_sign(held))}
+    held = stokes if stokes[:, 1:].any() else stokes[:, 0].copy()
+    return fields | {"table": FluxTable(frequency_hz, held, power_laws=one_sign)}
 
 
 def times(fields: dict[str, object], factor: float) -> dict[str, object]:
@@ -56,7 +59,8 @@ def times(fields: dict[str, object], factor: float) -> dict[str, object]:
 
 def with_spectra(model: SkyModel, holds: Callable[[FluxTable], bool] = lambda table: False) -> SkyModel:
     """A model for a format that holds some tables, or none: sources with others have a spectrum of at most four
-    coefficients instead, which goes through all their fluxes to 1e-3. Raises `UnsupportedError` where there is none."""
+    coefficients instead, which goes through all their fluxes to 1e-3, and is within 1e-2 of what they are between these
+    frequencies. Raises `UnsupportedError` where there is none."""
     if not model.has_table.any():
         return model
     return replace(model, sources=tuple(s if s.table is None or holds(s.table) else _without(s) for s in model))
@@ -71,14 +75,30 @@ def _without(source: Source) -> Source:
     table = source.table
     middle = len(table.frequency_hz) // 2
     spectrum = _spectrum(table.frequency_hz, table.all_stokes(), middle, _MOST_COEFFICIENTS)
-    if spectrum is None:
+    stokes, reference_hz = tuple(table.all_stokes()[middle].tolist()), float(table.frequency_hz[middle])
+    if spectrum is None or not _is_near(table, reference_hz, stokes, spectrum):
         raise UnsupportedError(
             f"source {source.name!r}: no spectrum of {_MOST_COEFFICIENTS} coefficients goes through its fluxes at "
-            f"{len(table.frequency_hz)} frequencies to {_CLOSE:g}; only SkyH5 (.skyh5; with straight lines between "
-            "them) and hyperdrive's lists (.yaml; with power laws) hold such fluxes"
+            f"{len(table.frequency_hz)} frequencies to {_CLOSE:g}, and to {_NEAR:g} between them. Such fluxes are held "
+            "by hyperdrive's lists (.yaml) with power laws between them, by SkyH5 (.skyh5) with straight lines, of I"
         )
-    stokes, reference_hz = tuple(table.all_stokes()[middle].tolist()), float(table.frequency_hz[middle])
     return replace(source, stokes_jy=stokes, ref_freq_hz=reference_hz, spectrum=spectrum, table=None)
+
+
+def _is_near(table: FluxTable, reference_hz: float, stokes: Stokes, spectrum: tuple[float, ...]) -> bool:
+    """Whether a spectrum is a table's also between its frequencies, and, of power laws, a quarter of a step beyond."""
+    at = np.log(table.frequency_hz)
+    steps = np.diff(at)
+    places = [at[0] - steps[0] / 4, at[-1] + steps[-1] / 4] if table.power_laws else []
+    for share in np.arange(1, _PLACES) / _PLACES:
+        places += (at[:-1] + share * steps).tolist()
+    for log_frequency in places:
+        x = log_frequency - math.log(reference_hz)
+        law = math.exp(min(700.0, x * float(np.polyval(spectrum[::-1], x))))
+        expected = table.at(math.exp(log_frequency))
+        if max(abs(own * law - other) for own, other in zip(stokes, expected, strict=True)) > _NEAR * abs(expected[0]):
+            return False
+    return True
 
 
 def _spectrum(
@@ -89,14 +109,17 @@ def _spectrum(
     if not has_one_sign(stokes):
         return None
     ratio = stokes[:, 0] / stokes[reference, 0]
-    if np.abs(stokes - np.outer(ratio, stokes[reference])).max() > _CLOSE * np.abs(stokes).max():
+    if (np.abs(stokes - np.outer(ratio, stokes[reference])).max(axis=1) > _CLOSE * np.abs(stokes[:, 0])).any():
         return None
     x = np.log(frequency_hz / frequency_hz[reference])
     others = x != 0
     x, log_ratio = x[others], np.log(ratio[others])
     powers = np.vander(x, min(most, len(x)) + 1, increasing=True)[:, 1:]
     for order in range(1, powers.shape[1] + 1):
-        found, *_ = np.linalg.lstsq(powers[:, :order], log_ratio, rcond=None)
+        if order == 1:  # as all lists are tried, of which there may be many
+            found = np.array([x @ log_ratio / (x @ x)])
+        else:
+            found, *_ = np.linalg.lstsq(powers[:, :order], log_ratio, rcond=None)
         if np.abs(np.expm1(powers[:, :order] @ found - log_ratio)).max() <= _CLOSE:
             return tuple(found.tolist())
     return None

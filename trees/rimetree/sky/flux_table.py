@@ -209,14 +209,16 @@ def common_power_laws(tables: Sequence[FluxTable | None]) -> PowerLaws:
     held = [(place, table) for place, table in enumerate(tables) if table is not None and table.power_laws]
     own, _ = _together([table for _, table in held])
     at = np.log([own[0] / _BEYOND, *own, own[-1] * _BEYOND])
-    log_flux, sign = np.zeros((len(at), len(tables))), np.zeros(len(tables))
-    fractions = np.zeros((len(at), 4, len(tables)))
-    fractions[:, 0] = 1
+    log_flux, sign, fractions = np.zeros((len(at), len(tables))), np.zeros(len(tables)), None
     for place, table in held:
         log_flux[:, place], sign[place] = table.log_flux(at), table.sign
-        for plane, share in enumerate(table.fractions(at), 1):
-            fractions[:, plane, place] = share
-    return PowerLaws(at, log_flux, sign, fractions if fractions[:, 1:].any() else None)
+    if any(table.is_polarised for _, table in held):
+        fractions = np.zeros((len(at), 4, len(tables)))
+        fractions[:, 0] = 1
+        for place, table in held:
+            for plane, share in enumerate(table.fractions(at), 1):
+                fractions[:, plane, place] = share
+    return PowerLaws(at, log_flux, sign, fractions)
 
 
 def _together(tables: Sequence[FluxTable]) -> tuple[NDArray[np.float64], bool]:

@@ -174,7 +174,9 @@ class _Component:
             curvature = (law._number("q"),) if kind == "curved_power_law" else ()
             reference_hz, stokes = law._part("fd")._density()
             return {"stokes_jy": stokes, "ref_freq_hz": reference_hz, "spectrum": (law._number("si"), *curvature)}
-        if kind != "list" or not isinstance(self._values[kind], yaml.SequenceNode):
+        if kind == "list" and not isinstance(self._values[kind], yaml.SequenceNode):
+            raise self._reading.error(f"{self._what}: list is no list of fluxes", self.place)
+        if kind != "list":
             names = ", ".join(self._values) or "none"
             raise self._reading.unsupported(
                 f"{self._what} {names} is not supported, only one of power_law, curved_power_law, list", self.place

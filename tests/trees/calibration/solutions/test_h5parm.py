@@ -1,6 +1,7 @@
 """H5parm files: what is written is read back, and has the form that other readers rely on."""
 
 import os
+import re
 import resource
 import warnings
 
@@ -161,6 +162,73 @@ def test_tables_may_have_any_name(tmp_path):
     assert not bad.any()
     (one,) = read_h5parm(f"{file}:calibrator/bandpass")
     assert [term.name for term in one.terms] == ["bandpass"]
+
+
+def made_of(rng, kind):
+    """Tables of phases, and of what was made of them: {name: (title, [time, freq, ant, pol] or [time, ant])}."""
+    freq, hertz = np.linspace(1.2e8, 1.6e8, 40), np.linspace(1.2e8, 1.6e8, 40)[None, :, None]
+    tec, clock = rng.normal(size=(20, 1, 2)), 2e-8 * rng.normal(size=(1, 1, 2))
+    phase = -8.44797245e9 / hertz * tec + 2 * np.pi * hertz * clock + rng.normal(size=(1, 1, 2))
+    phase = (phase + 0.3 * rng.normal(size=phase.shape))[..., None] + np.array([0.0, 0.4])
+    tables = {"phase000": ("phase", phase)}
+    if kind == "fitted":
+        tables |= {"tec000": ("tec", tec[:, 0]), "clock000": ("clock", np.tile(clock[:, 0], (20, 1)))}
+    elif kind == "smoothed":
+        tables |= {"phaseSmooth000": ("phase", phase + 0.1 * rng.normal(size=phase.shape))}
+    elif kind == "unrelated":
+        tables |= {
+            "clock000": ("clock", 2e-8 * rng.normal(size=(20, 2))),
+            "align000": ("phase", 0 * phase + [0.0, 1.0]),
+        }
+    return freq, tables
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [("fitted", "phase000|gain000 and clock000, tec000"), ("smoothed", "phaseSmooth000"), ("unrelated", "")],
+)
+def test_tables_that_were_made_of_others_are_named(tmp_path, kind, named):
+    """Both were applied, so that phases were taken out twice, without a word."""
+    freq, tables = made_of(np.random.default_rng(3), kind)
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        group = h5.create_group("sol000")
+        for name, (title, value) in tables.items():
+            others_table(group, name, title, value, time=np.arange(20.0), freq=freq)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        read_h5parm(tmp_path / "a.h5")
+    texts = [str(one.message) for one in said]
+    assert bool(texts) == bool(named)
+    if named:
+        assert re.search(rf"{named}.* seem to hold the same, .* choose, by --terms or as FILE:sol000/TERM", texts[0])
+
+
+@pytest.mark.parametrize(
+    ("axis", "entries", "said"),
+    [
+        ("time", (np.nan, 2.0), "axis time of /sol000/phase000 has an entry that is not a number"),
+        ("freq", (), "axis freq of /sol000/phase000 has no entries"),
+        ("ant", np.bytes_(["P", "P"]), "/sol000/phase000 has antenna P twice"),
+    ],
+)
+def test_axes_that_are_none(tmp_path, axis, entries, said):
+    """Plots of them ended in a traceback."""
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        group = h5.create_group("sol000")
+        others_table(group, "phase000", "phase", np.zeros((2, len(entries) if axis == "freq" else 3, 2)))
+        del group[f"phase000/{axis}"]
+        group[f"phase000/{axis}"] = entries
+    with pytest.raises(CalibrationError, match=said):
+        read_h5parm(tmp_path / "a.h5")
+
+
+def test_tables_without_frequencies_are_complete_without_a_word(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        others_table(h5.create_group("sol000"), "tec000", "tec", np.ones((2, 2)))
+    (found,) = read_h5parm(tmp_path / "a.h5")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert found["tec000"].complete(["P", "Q"])
 
 
 def test_amplitudes_and_phases_of_other_times_are_terms_of_their_own(tmp_path):

@@ -97,6 +97,16 @@ def test_channels_of_other_widths_have_other_noise(command, tmp_path):
         assert np.std([found[:, channel].real, found[:, channel].imag]) == pytest.approx(expected, rel=0.05)
 
 
+def test_infinite_visibilities_are_named(command, small_ms, tmp_path):
+    """They were written without a word."""
+    (tmp_path / "a.skymodel").write_text(
+        "# (Name, Type, Ra, Dec, I, ReferenceFrequency='1e8', SpectralIndex='[]') = format\n"
+        "a, POINT, 3h26m15s, -28.38.52, 1, , [60]\n"
+    )
+    done = command("simulate", small_ms(), "--sky", tmp_path / "a.skymodel")
+    assert "288 visibilities that were written to MODEL_DATA are infinite or not a number" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [

@@ -22,7 +22,8 @@ import numpy as np
 
 from ...arguments import checked
 from ..errors import CalibrationError
-from ..terms.kinds import KINDS, ROTATIONS, kind_of, neutral
+from ..terms.kinds import KINDS, kind_of, neutral
+from .h5parm_warnings import warn_of_derived, warn_of_order
 from .hdf5_file import whole_hdf5
 from .solutions import Solutions
 from .term_solutions import TermSolutions
@@ -185,19 +186,6 @@ def _file_set_and_term(path: str) -> tuple[str, str, str]:
     return file, name, term
 
 
-def _warn_of_order(path: str, name: str, terms: Sequence[TermSolutions]) -> None:
-    """Where it matters in which order terms stand; what acts on both feeds alike may stand anywhere."""
-    others = [term for term in terms if not (term.diagonal and term.elements == ("",))]
-    if len(others) < 2 or all(term.diagonal for term in others) or {t.kind for t in others} <= set(ROTATIONS):
-        return
-    warnings.warn(
-        f"{path} does not say in which order the terms of {name} stand, and it matters: they are taken as "
-        f"{', '.join(term.name for term in terms)}, the first outermost; FILE:{name}/TERM, once for each, gives "
-        "another order",
-        stacklevel=4,
-    )
-
-
 def _read_set(path: str, group: h5py.Group, term: str, unknown: dict[str, str]) -> Solutions:
     """`term`: the one that is wanted, or "" for all. `unknown`: receives tables that are left out, and why."""
     tables: dict[tuple, dict[str, h5py.Group]] = {}
@@ -238,7 +226,8 @@ def _read_set(path: str, group: h5py.Group, term: str, unknown: dict[str, str]) 
     feed = _decoded(group.attrs["feed"]) if "feed" in group.attrs else _feed_of(tables)
     name = group.name.strip("/")
     if not term and not any("order" in table.attrs for parts in tables.values() for table in parts.values()):
-        _warn_of_order(path, name, terms)
+        warn_of_order(path, name, terms)
+        warn_of_derived(path, name, terms)
     return Solutions(tuple(terms), feed, positions, directions, provenance, name)
 
 
@@ -338,6 +327,12 @@ def _axes(path: str, table: h5py.Group) -> dict:
     # A quantity that does not vary along time or frequency has one value there.
     for axis in ("time", "freq"):
         axes[axis] = np.zeros(1) if axes[axis] is None else axes[axis].astype(float)
+        if not (axes[axis].size and np.isfinite(axes[axis]).all()):
+            wrong = "an entry that is not a number" if axes[axis].size else "no entries"
+            raise CalibrationError(f"{path}: axis {axis} of {table.name} has {wrong}")
+    antennas = [_decoded(one) for one in axes["ant"]]
+    if twice := next((one for one in antennas if antennas.count(one) > 1), None):
+        raise CalibrationError(f"{path}: {table.name} has antenna {twice} twice")
     if axes["dir"] is not None and len(axes["dir"]) == 1 and _decoded(axes["dir"][0]) in (_WHOLE_SKY, "pointing"):
         axes["dir"] = None
     if axes["pol"] is not None:

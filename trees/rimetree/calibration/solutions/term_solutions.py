@@ -225,7 +225,9 @@ class TermSolutions:
         """Whether these antennas have solutions at all places, finite ones, that can be inverted."""
         if not self.flag.size or self.flag.any() or not set(antennas) <= set(self.antennas):
             return False
-        matrices = self.gain()
+        # Of a table without an axis of frequencies any frequency will do.
+        somewhere = replace(self, frequency_hz=np.where(self.frequency_hz == 0, 1.0, self.frequency_hz))
+        matrices = somewhere.gain()
         return bool(np.all(np.abs(np.linalg.det(matrices)) > 1e-6 * np.abs(matrices).max(axis=(-2, -1)) ** 2))
 
     def cell_keys(

@@ -68,12 +68,12 @@ def command(
     phase_centre,
     **chosen,
 ):
-    """Make a dirty image (Stokes I, Jy/beam) of a column of Measurement Set MS.
+    """Make a dirty image (Stokes I, or the only parallel hand; Jy/beam) of a column of Measurement Set MS.
 
     All spectral windows of the field that is chosen go together; flags and weights are honoured. East is left; FITS
     files carry a SIN projection. With --sky the sources are marked in PNGs, and a table compares them with the image:
-    the model's flux, what the dirty beam makes of the whole model there, the peak within a beam, its offset, and which
-    source it is the peak of, where that is another.
+    the model's flux in the mean over the channels, what the dirty beam makes of the whole model there, the peak within
+    a beam, its offset, and which source it is the peak of, where that is another.
 
     \b
       rimetree image obs.ms --column CORRECTED_DATA --sky field.skymodel -o corrected.png -o corrected.fits
@@ -133,8 +133,8 @@ def _summary(image) -> str:
             f"{math.degrees(image.beam.angle_rad):.0f} deg"
         )
     return (
-        f"{image.path}: {image.column}, field {image.field_name}, {image.n_visibility} visibilities, "
-        f"{frequency_text(image.frequency_hz)}\n"
+        f"{image.path}: {image.quantity} of {image.column}, field {image.field_name}, "
+        f"{image.n_visibility} visibilities, {frequency_text(image.frequency_hz)}\n"
         f"{image.size} x {image.size} pixels of {_arcsec(image.scale_rad):.4g} arcsec around {ra_text(ra)} "
         f"{dec_text(dec)}; {beam}; peak {image.data_jy.max():.5g} Jy/beam, rms {image.data_jy.std():.4g} Jy/beam"
     )

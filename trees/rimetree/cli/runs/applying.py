@@ -44,6 +44,8 @@ def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accur
     sets = [one for own in files for one in own]
     warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]
+    names = dict.fromkeys(term.name for solutions in chosen for term in solutions.terms)
+    log(f"terms of the solutions: {', '.join(names)}")
     models = [_model_of(options[what], group) for group in groups]
     notes = None if predicts else _notes(ms, groups, chosen, models, rows.selection, options)
     if notes is not None:
