@@ -62,12 +62,21 @@ class ReceiverNoise:
             return visibilities
         noise = rt.GaussNoise(stddev=stddev_jy, seed=self.seed, dims=[2, 2], complex=True)
         if self._of_unit_cell(p, q):
-            exposure = ns.exposure(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="EXPOSURE")
-            if not ns.channel_width.initialized():
-                ns.channel_width << rt.Grid(axis="freq", width=True)
-            noise = noise / rt.Sqrt(ns.channel_width * exposure)
+            noise = noise / rt.Sqrt(_samples(ns, p, q))
         ns.noise(p, q) << noise
         return rt.Add(visibilities, ns.noise(p, q))
+
+    def weight(self, ns: NodeScope, p: int, q: int, correlations: Sequence[str]) -> NodeDef:
+        """1 over the variance of real and of imaginary parts (1/Jy2) of data of antennas p and q, of which these are
+        the correlations. Raises `Error` where there is no noise."""
+        own = self.of_correlations(correlations)
+        of_unit_cell = own._of_unit_cell(p, q)
+        if not (of_unit_cell or own.noise_jy):
+            raise Error(f"data of antennas {p} and {q} have no noise, and with it no weight")
+        feeds = 2.0 if tuple(correlations) == ("I",) else 1.0
+        if of_unit_cell:
+            return rt.Constant(feeds / of_unit_cell**2) * _samples(ns, p, q)
+        return rt.Constant(feeds / own.noise_jy**2)
 
     def _of_unit_cell(self, p: int, q: int) -> float:
         """Standard deviation (Jy) in 1 Hz and 1 s, if there are SEFDs."""
@@ -76,3 +85,11 @@ class ReceiverNoise:
         if len(self.sefd_jy) <= max(p, q):
             raise Error(f"sefd_jy is of {len(self.sefd_jy)} antennas, and there is an antenna {max(p, q)}")
         return math.sqrt(self.sefd_jy[p] * self.sefd_jy[q] / 2)
+
+
+def _samples(ns: NodeScope, p: int, q: int) -> NodeDef:
+    """Channel width times exposure."""
+    exposure = ns.exposure(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="EXPOSURE")
+    if not ns.channel_width.initialized():
+        ns.channel_width << rt.Grid(axis="freq", width=True)
+    return ns.channel_width * exposure

@@ -1,6 +1,7 @@
 """`rimetree simulate --noise` and `--sefd`: every row and channel has noise of its own, however sets are made."""
 
 import os
+import re
 import struct
 
 import numpy as np
@@ -95,6 +96,50 @@ def test_channels_of_other_widths_have_other_noise(command, tmp_path):
     for channel, width_hz in enumerate(band.width_hz):
         expected = 400 / np.sqrt(2 * width_hz * 10)
         assert np.std([found[:, channel].real, found[:, channel].imag]) == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("options", [("--sefd", "ANT-0=1.6kJy", "--sefd", "400"), ("--noise", "0.2")])
+def test_weights_are_those_of_the_noise(command, tmp_path, options):
+    path, sky = tmp_path / "a.ms", tmp_path / "a.skymodel"
+    sky.write_text("# (Name, Type, Ra, Dec, I) = format\na, POINT, 3h26m15s, -28.38.52, 9\n")
+    times = ("--phase-centre", "3h26m15s", "-28d38m52s", "--duration", "5min", "--integration", "10s")
+    command("make-ms", path, "--telescope", "kat-7", *times, "--channels", "8", "--weight-spectrum")
+    command("simulate", path, "--sky", sky, *options, "--weights", "--column", "DATA")
+    (tile,) = rt.ms.tiles(path, ["DATA"], time_slots=100)
+    unit = 2 * tile["channel_width_hz"][0] * 10.0
+    for pair, weight in zip(tile["baselines"], tile["weight"], strict=True):
+        expected = unit / (400 * (1600 if 0 in pair else 400)) if options[0] == "--sefd" else 25.0
+        np.testing.assert_allclose(weight, expected, rtol=1e-6)
+    done = command("calibrate", path, "--sky", sky, "--term", "G: diag", "--out", tmp_path / "s.h5")
+    (ratio,) = re.findall("noise expected from the weights: ([0-9.]+)", done.output)
+    assert float(ratio) == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("hands", "expected"), [(("I",), 4.0), (("XX", "YY"), 4.0)], ids=["of the set's Stokes I", "of each hand"]
+)
+def test_weights_of_noise_as_the_set_has_it(hands, expected):
+    ns = rt.NodeScope()
+    ns.weight << rt.ReceiverNoise(noise_jy=0.5).weight(ns, 0, 1, hands)
+    cells = rt.Cells([0.0], [1e8], time_width_s=1, freq_width_hz=1)
+    assert rt.Forest(ns).evaluate(ns.weight, cells).item() == pytest.approx(expected)
+    with pytest.raises(rt.Error, match="data of antennas 0 and 1 have no noise, and with it no weight"):
+        rt.ReceiverNoise(sefd_jy=[0.0, 400.0]).weight(ns, 0, 1, hands)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--weights"], "--weights goes with --noise or --sefd"),
+        (["--weights", "--noise", "0"], "--weights are those of the noise: it is 0"),
+    ],
+)
+def test_weights_of_no_noise(command, small_ms, small_sky, tmp_path, options, said):
+    rt.sky.write(small_sky, tmp_path / "a.skymodel")
+    sky = ("--sky", tmp_path / "a.skymodel")
+    assert said in command("simulate", small_ms(), *sky, *options, code=2).stderr
+    without = command("simulate", small_ms("b.ms"), *sky, "--noise", "1", "--weights", code=1).stderr
+    assert "has no column WEIGHT_SPECTRUM" in without
 
 
 def test_infinite_visibilities_are_named(command, small_ms, tmp_path):

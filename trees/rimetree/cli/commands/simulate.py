@@ -22,6 +22,7 @@ from ..options.solutions import (
 from ..options.together import refuse_without
 from ..options.trees import scope_of_sky, tree_options
 from ..output import log
+from ..runs.weights import check_weights, require_spectra, write_noise_weights
 
 
 @click.command("simulate")
@@ -74,8 +75,8 @@ def command(
     """Predict the visibilities (Jy) of a sky model into a column of Measurement Set MS.
 
     Each field gets a tree with its own phase centre, and with linear or circular feeds as its correlations say. Rows
-    that are not selected, and autocorrelations, keep what they hold; all channels are written. Weights are not changed,
-    and flags only where --solutions have none.
+    that are not selected, and autocorrelations, keep what they hold; all channels are written. Weights are
+    changed by --weights only, flags only where --solutions have none.
 
     \b
       rimetree simulate sim.ms --sky field.skymodel --sefd 420Jy
@@ -99,6 +100,9 @@ def command(
     rows = AskedRows(**chosen)
     groups = rows.groups(ms, summary)
     antennas = antennas_of(summary, [group.field_id for group in groups])
+    if weights := noise.weights:
+        check_weights(ms, wait)
+        require_spectra(ms, rows.chosen(summary), summary)
     model, noise = beams.through(model, antennas), noise.of(summary, antennas)
     if not solutions:
         warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
@@ -115,6 +119,8 @@ def command(
         accuracy = {"precision": precision, "tolerance": tolerance}
         how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version, "summary": summary}
         reports = run_apply(ms, files, rows.chosen(summary), seen, resources, accuracy, **how)
+        if weights and reports:
+            write_noise_weights(ms, noise, groups, wait)
         if reports:
             print_reports(reports, report)
         return
@@ -137,6 +143,8 @@ def command(
         "wait_s": wait,
     }
     reports = run_groups(ms, groups, forest_of, **options)
+    if weights:
+        write_noise_weights(ms, noise, groups, wait)
     print_reports(reports, report)
 
 

@@ -1,4 +1,4 @@
-"""The noise of a simulation: --noise, --sefd and --seed."""
+"""The noise of a simulation: --noise, --sefd, --seed and --weights."""
 
 from __future__ import annotations
 
@@ -44,11 +44,12 @@ class SefdType(click.ParamType):
 
 @dataclass(frozen=True)
 class AskedNoise:
-    """What --noise (Jy), --sefd and --seed say."""
+    """What --noise (Jy), --sefd, --seed and --weights say."""
 
     stddev_jy: float
     sefds: tuple[AskedSefd, ...]
     seed: int
+    weights: bool
 
     def of(self, summary: dict, antennas: Sequence[NamedAntenna]) -> ReceiverNoise:
         """The noise of a set with these antennas. Raises `Failed` where nobody knows how much there is."""
@@ -67,18 +68,26 @@ class AskedNoise:
 
 
 def noise_options(function: Callable) -> Callable:
-    """--noise, --sefd and --seed, as an argument `noise`, an `AskedNoise`."""
+    """--noise, --sefd, --seed and --weights, as an argument `noise`, an `AskedNoise`."""
 
     @functools.wraps(function)
-    def with_noise(*arguments, noise, sefd, seed, **given):
+    def with_noise(*arguments, noise, sefd, seed, weights, **given):
         asked = click.get_current_context().get_parameter_source("noise") is not ParameterSource.DEFAULT
         if asked and sefd:
             raise click.UsageError("give --noise or --sefd, not both")
         if sum(not one.antennas for one in sefd) > 1:
             raise click.UsageError("--sefd is repeated: say for which antennas each is, as in CM*=800Jy")
-        refuse_without("--noise or --sefd", asked or bool(sefd), "seed")
-        return function(*arguments, noise=AskedNoise(noise, sefd, seed), **given)
+        refuse_without("--noise or --sefd", asked or bool(sefd), "seed", "weights")
+        if weights and not (noise or sefd):
+            raise click.UsageError("--weights are those of the noise: it is 0")
+        return function(*arguments, noise=AskedNoise(noise, sefd, seed, weights), **given)
 
+    with_noise = click.option(
+        "--weights",
+        is_flag=True,
+        help="Then write WEIGHT_SPECTRUM, which the set must have: 1 over the variance of the noise, in real and in "
+        "imaginary part each.",
+    )(with_noise)
     with_noise = click.option(
         "--seed", type=int, default=0, help="Seed of the noise: the same seed gives the same noise."
     )(with_noise)

@@ -1,4 +1,4 @@
-"""--weights: what applying solutions does to the noise, written as weights."""
+"""--weights: what applying solutions does to the noise, or what noise was added, written as weights."""
 
 from __future__ import annotations
 
@@ -67,3 +67,17 @@ def write_weights(
         rt.Forest(ns).run(ms, wait_s=wait_s, part=part, **group.selection)
     notes.add()
     log(f"weights of corrected data are in {_COLUMN} of {ms}")
+
+
+def write_noise_weights(ms: str, noise, groups, wait_s: float) -> None:
+    """Those of a `ReceiverNoise`."""
+    import rimetree as rt
+
+    for index, group in enumerate(groups):
+        ns = rt.NodeScope()
+        for p, q in group.baselines:
+            ns.weight(p, q) << noise.weight(ns, p, q, group.correlations)
+            ns.sink(p, q) << rt.Sink(ns.weight(p, q), station_1_index=p, station_2_index=q, output_column=_COLUMN)
+        part = (index, len(groups), sum(one.n_row for one in groups))
+        rt.Forest(ns).run(ms, wait_s=wait_s, part=part, **group.selection)
+    log(f"weights of the noise are in {_COLUMN} of {ms}")
