@@ -43,7 +43,8 @@ def test_a_sky_is_simulated_with_solutions(command, sets, tmp_path):
     rt.calibration.write_h5parm(sets / "turned.h5", dataclasses.replace(found, terms=(term,)))
     command("simulate", path, *sky, "--solutions", sets / "turned.h5", "--column", "SEEN", "--no-flag-version")
     command("simulate", path, *sky)
-    command("apply", path, "--solutions", sets / "turned.h5", "--data-column", "SEEN", "--no-flag-version")
+    done = command("apply", path, "--solutions", sets / "turned.h5", "--data-column", "SEEN", "--no-flag-version")
+    assert "terms of the solutions: G" in done.stderr
     (tile,) = rt.ms.tiles(path, ["MODEL_DATA", "SEEN", "CORRECTED_DATA"], time_slots=10)
     columns = tile["columns"]
     assert np.abs(columns["SEEN"] - columns["MODEL_DATA"]).max() > 1

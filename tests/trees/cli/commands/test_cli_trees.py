@@ -172,7 +172,7 @@ def test_sky_show_of_tables_as_json(command, tmp_path):
     source = rt.sky.Source("t", 1.0, 0.5, (1.0, 0.0, 0.0, 0.0), ref_freq_hz=1e8, table=table)
     rt.sky.write(rt.sky.SkyModel([source]), tmp_path / "a.skyh5")
     (found,) = json.loads(command("sky", "show", tmp_path / "a.skyh5", "--json").stdout)
-    assert found["table"] == {"frequency_hz": [1e8, 2e8], "stokes_jy": [1.0, 3.0]}
+    assert found["table"] == {"frequency_hz": [1e8, 2e8], "stokes_jy": [1.0, 3.0], "power_laws": False}
 
 
 def test_sky_show_and_convert(command, sky_file, tmp_path):

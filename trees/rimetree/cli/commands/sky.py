@@ -48,7 +48,7 @@ def show(file, file_format, skip_unsupported, patches, limit, freq, as_json) -> 
     click.echo(_overview(file, model))
     at = None
     if freq is not None:
-        from rimetree.plots.peaks import stokes_i_at
+        from rimetree.sky_fluxes import stokes_i_at
 
         at = stokes_i_at(model, freq)
     order = sorted(range(len(model)), key=lambda s: -abs(model[s].stokes_jy[0]))[:limit]
