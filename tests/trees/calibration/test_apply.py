@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import struct
 
 import numpy as np
 import pytest
@@ -141,6 +142,18 @@ def test_noise_is_that_of_receivers_not_of_gains(small_ms, sky):
         expected = np.sqrt(noise.sefd_jy[p] * noise.sefd_jy[q] / (2 * 1e6 * 10))
         # 1280 real and as many imaginary parts: 5 standard deviations are 7 %.
         assert np.std([own.real, own.imag]) == pytest.approx(expected, rel=0.07)
+    own = corrupted(path, sky, (DIAG,), noise=ReceiverNoise(sefd_jy=200.0, seed=3))[0] - plain
+    assert np.std([own.real, own.imag]) == pytest.approx(200 / np.sqrt(2 * 1e6 * 10), rel=0.03)
+
+
+def test_noise_of_stokes_i_behind_solutions_is_as_large_as_was_asked_for(small_ms, sky, patched):
+    path = small_ms(n_time=40, correlation_type=(9,))
+    xx, stokes_i = (struct.pack("<iii", 1, 1, number) for number in (9, 1))  # an array of one element
+    patched(os.path.join(path, "POLARIZATION"), xx, stokes_i)
+    plain, _ = corrupted(path, sky, (DIAG,))
+    own = corrupted(path, sky, (DIAG,), noise=ReceiverNoise(noise_jy=0.5))[0] - plain
+    # 1920 real and as many imaginary parts: 5 standard deviations are 6 %.
+    assert np.std([own.real, own.imag]) == pytest.approx(0.5, rel=0.06)
 
 
 def test_what_is_predicted_without_a_solution_is_flagged(small_ms, sky):

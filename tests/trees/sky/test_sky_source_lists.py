@@ -86,6 +86,9 @@ def test_a_list_of_woden_is_the_same_sky(tmp_path):
     [
         (RTS, "FREQ 1.5e+08 4 0 0 0\n", "FREQ 1.5e+08 4 0 0\n", "3:1: FREQ needs frequency, I, Q, U, V"),
         (RTS, "FREQ 1.5e+08 4", "FREQ 1.5e+08 x", "3:14: I is 'x', expected a number"),
+        (RTS, "FREQ 1.5e+08 4", "FREQ 1.5e+08 nan", "3:14: I is 'nan', expected a finite number"),
+        (RTS, "FREQ 1.5e+08 4", "FREQ 1.5e+08 1_0", "3:14: I is '1_0', expected a number"),
+        (RTS, "FREQ 1.5e+08 4", "FREQ 0 4", "3:6: a frequency of 0 Hz"),
         (RTS, "3.5 -26.5", "-3.5 -26.5", "2:11: right ascension is -3.5, expected hours from 0 to 24"),
         (RTS, "3.5 -26.5", "3.5 -96.5", "2:8: source 'J1': declination -96.5 deg is outside"),
         (RTS, "ENDSOURCE\nSOURCE EXT", "SOURCE EXT", "5:1: a source inside of source 'J1', which has no ENDSOURCE"),
