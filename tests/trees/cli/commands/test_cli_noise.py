@@ -132,6 +132,7 @@ def test_weights_of_noise_as_the_set_has_it(hands, expected):
     [
         (["--weights"], "--weights goes with --noise or --sefd"),
         (["--weights", "--noise", "0"], "--weights are those of the noise: it is 0"),
+        (["--weights", "--sefd", "A0=0", "--sefd", "400"], "--weights are those of the noise: it is 0"),
     ],
 )
 def test_weights_of_no_noise(command, small_ms, small_sky, tmp_path, options, said):

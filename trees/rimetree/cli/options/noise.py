@@ -78,7 +78,7 @@ def noise_options(function: Callable) -> Callable:
         if sum(not one.antennas for one in sefd) > 1:
             raise click.UsageError("--sefd is repeated: say for which antennas each is, as in CM*=800Jy")
         refuse_without("--noise or --sefd", asked or bool(sefd), "seed", "weights")
-        if weights and not (noise or sefd):
+        if weights and not (noise or (sefd and all(one.sefd_jy for one in sefd))):
             raise click.UsageError("--weights are those of the noise: it is 0")
         return function(*arguments, noise=AskedNoise(noise, sefd, seed, weights), **given)
 
