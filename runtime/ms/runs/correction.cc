@@ -4,7 +4,7 @@
 
 #include "runtime/core/error.h"
 #include "runtime/math/jones.h"
-#include "runtime/ms/runs/tile_run.h"
+#include "runtime/ms/runs/finite.h"
 
 namespace rimetree::ms {
 
@@ -88,9 +88,7 @@ class Baselines {
       else
         counts.usable = true;
       if (!before.empty()) counts.not_finite += flag_whole_matrices(before, flags);
-      if (values != nullptr && !all_finite(values, n))
-        for (std::size_t i = 0; i < n; ++i)
-          if (flags[i] == 0 && !all_finite(values + i, 1)) flags[i] = 1, ++counts.not_finite;
+      if (values != nullptr) counts.not_finite += flag_not_finite({values, n}, {flags, n});
     }
     return counts;
   }

@@ -1,13 +1,14 @@
 #include "runtime/ms/runs/run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 
+#include "runtime/ms/runs/finite.h"
 #include "runtime/ms/runs/fit_tiles.h"
 #include "runtime/ms/runs/sinks_of_forest.h"
 #include "runtime/ms/tables/error.h"
@@ -143,24 +144,20 @@ class Run final : public TileRun {
   }
 
   void before_writing(InFlight& in_flight) override {
-    if (!writes_flags_ || in_flight.tile.flag.size() != in_flight.tile.n_visibility())
-      return count_not_finite(in_flight);
-    for (const std::string& column : outputs_) flag_not_finite(in_flight.tile.columns[column], &in_flight.tile.flag);
+    if (!writes_flags_ || in_flight.tile.flag.size() != in_flight.tile.n_visibility()) return add_not_finite(in_flight);
+    for (const std::string& column : outputs_) flag_not_finite(in_flight.tile.columns[column], in_flight.tile.flag);
   }
 
   /// Of what is written, where it is not flagged for that.
-  void count_not_finite(const InFlight& in_flight) {
+  void add_not_finite(const InFlight& in_flight) {
     const Tile& tile = in_flight.tile;
     const std::size_t of_row = tile.n_channel() * tile.n_correlation();
     for (const auto& [column, baselines] : in_flight.written)
       for (const std::size_t baseline : baselines)
         for (std::size_t row = baseline * tile.n_time(); row < (baseline + 1) * tile.n_time(); ++row) {
           if (tile.row[row] < 0) continue;
-          const std::complex<float>* values = &tile.columns.at(column)[row * of_row];
-          const auto n = std::count_if(values, values + of_row, [](std::complex<float> x) {
-            return !std::isfinite(x.real()) || !std::isfinite(x.imag());
-          });
-          if (n > 0) not_finite_[column] += static_cast<std::size_t>(n);
+          const std::span values(&tile.columns.at(column)[row * of_row], of_row);
+          if (const std::size_t n = count_not_finite(values); n > 0) not_finite_[column] += n;
         }
   }
 

@@ -1,34 +1,11 @@
 #include "runtime/ms/runs/tile_run.h"
 
 #include <algorithm>
-#include <array>
 #include <future>
 
 #include "runtime/core/threads/stopwatch.h"
 
 namespace rimetree::ms {
-
-bool all_finite(const std::complex<float>* values, std::size_t n) {
-  constexpr std::size_t kLanes = 16;
-  const auto* numbers = reinterpret_cast<const float*>(values);
-  // Zero times what is finite is zero; times anything else it is NaN.
-  std::array<float, kLanes> lanes{};
-  std::size_t i = 0;
-  for (; i + kLanes <= 2 * n; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += 0 * numbers[i + lane];
-  for (; i < 2 * n; ++i) lanes[0] += 0 * numbers[i];
-  return std::all_of(lanes.begin(), lanes.end(), [](float sum) { return sum == 0; });
-}
-
-void flag_not_finite(const std::vector<std::complex<float>>& values, std::vector<std::uint8_t>* flags) {
-  constexpr std::size_t kBlock = 256;
-  for (std::size_t first = 0; first < values.size(); first += kBlock) {
-    const std::size_t last = std::min(values.size(), first + kBlock);
-    if (all_finite(&values[first], last - first)) continue;
-    for (std::size_t i = first; i < last; ++i)
-      if (!all_finite(&values[i], 1)) (*flags)[i] = 1;
-  }
-}
 
 void TileRun::go(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
   const TimedScope watch(report_.total_seconds);

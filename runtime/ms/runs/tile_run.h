@@ -44,11 +44,6 @@ struct RunReport {
   std::vector<std::string> warnings{};
 };
 
-/// Whether n values are numbers.
-bool all_finite(const std::complex<float>* values, std::size_t n);
-/// Flags what is not a number.
-void flag_not_finite(const std::vector<std::complex<float>>& values, std::vector<std::uint8_t>* flags);
-
 /// One run: what lives from its first tile to its last.
 class TileRun {
  public:

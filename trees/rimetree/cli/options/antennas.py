@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+import click
+
 from ..errors import Failed
 
 
@@ -34,6 +36,12 @@ def divided(text: str) -> tuple[tuple[str, ...], str]:
     if not antennas:
         raise ValueError(f"{text!r}: expected antennas before =, e.g. CM*={what.strip()}")
     return antennas, what
+
+
+def refuse_two_for_all(option: str, asked: Sequence[OfAntennas], example: str) -> None:
+    """Raises a usage error if more than one of a repeated option names no antennas; `example`: one that does."""
+    if sum(not one.antennas for one in asked) > 1:
+        raise click.UsageError(f"{option} is repeated: say for which antennas each is, as in {example}")
 
 
 def askers(option: str, asked: Sequence[Asked], antennas: Sequence[NamedAntenna]) -> dict[int, Asked]:

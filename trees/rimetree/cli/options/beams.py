@@ -11,7 +11,7 @@ import click
 
 from ..errors import Failed
 from ..output import log
-from .antennas import askers, divided
+from .antennas import askers, divided, refuse_two_for_all
 from .beam_kinds import Antenna, Maker, maker_of, place_of, placed
 from .quantities import AZIMUTH_OR_ELEVATION, DEC, RA
 
@@ -67,8 +67,7 @@ class AskedBeams:
             raise click.UsageError("--beam goes with --sky")
         if self.pointing_rad is not None and self.azel_rad is not None:
             raise click.UsageError("give --pointing or --drift-scan, not both")
-        if sum(not beam.antennas for beam in self.beams) > 1:
-            raise click.UsageError("--beam is repeated: say for which antennas each is, as in 'CM*=airy: 7m'")
+        refuse_two_for_all("--beam", self.beams, "'CM*=airy: 7m'")
         if moved is not None and self.pointing_rad is None and self.azel_rad is None:
             raise click.UsageError("with --beam and a phase centre that is not the set's, give --pointing as well")
 

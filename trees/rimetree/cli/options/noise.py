@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from ..errors import Failed
-from .antennas import NamedAntenna, askers, divided
+from .antennas import NamedAntenna, askers, divided, refuse_two_for_all
 from .quantities import FLUX
 from .together import refuse_without
 
@@ -75,8 +75,7 @@ def noise_options(function: Callable) -> Callable:
         asked = click.get_current_context().get_parameter_source("noise") is not ParameterSource.DEFAULT
         if asked and sefd:
             raise click.UsageError("give --noise or --sefd, not both")
-        if sum(not one.antennas for one in sefd) > 1:
-            raise click.UsageError("--sefd is repeated: say for which antennas each is, as in CM*=800Jy")
+        refuse_two_for_all("--sefd", sefd, "CM*=800Jy")
         refuse_without("--noise or --sefd", asked or bool(sefd), "seed", "weights")
         if weights and not (noise or (sefd and all(one.sefd_jy for one in sefd))):
             raise click.UsageError("--weights are those of the noise: it is 0")
