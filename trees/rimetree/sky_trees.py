@@ -252,6 +252,20 @@ def sink_nodes(
     return ns.VisDataMux << rt.VisDataMux(None, None, *(ns.sink(p, q) for p, q in baselines))
 
 
+def beside_data(
+    ns: NodeScope, p: int, q: int, model: NodeDef, *, add_to: str | None, subtract_from: str | None
+) -> NodeDef:
+    """What a column has of a baseline with the model added to it, or subtracted from it; without one the model alone.
+    Raises `Error` where both columns are given."""
+    if add_to is not None and subtract_from is not None:
+        raise Error(f"the sky is added to {add_to} or subtracted from {subtract_from}, not both: give one of them")
+    column = add_to if subtract_from is None else subtract_from
+    if column is None:
+        return model
+    ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=column)
+    return (rt.Add if subtract_from is None else rt.Subtract)(ns.data(p, q), model)
+
+
 @checked
 def psv_tree(
     ns: NodeScope,
@@ -265,20 +279,24 @@ def psv_tree(
     noise_jy: float = 0.0,
     sefd_jy: float | Sequence[float] = 0.0,
     seed: int = 0,
+    add_to: str | None = None,
+    subtract_from: str | None = None,
 ) -> NodeStub:
     """One monolithic PSV node `ns.V(p, q)` per baseline, from Spigots to Sinks. Returns the VisDataMux.
 
     `baselines`: (ANTENNA1, ANTENNA2) as `rimetree.ms.baselines` gives them. `noise_jy`: standard deviation of the noise
     added to the real and imaginary part of every visibility (of data of Stokes I alone: of both feeds, of which it is
     the mean), `seed` decides its numbers. Or `sefd_jy`: system equivalent flux density of each antenna, or of all, that
-    is of each of its feeds; channel widths and exposures then say how much noise there is (`ReceiverNoise`). Other
-    arguments as `sky_nodes`.
+    is of each of its feeds; channel widths and exposures then say how much noise there is (`ReceiverNoise`). `add_to`:
+    a column with visibilities to which the sky is added, or `subtract_from`: one from which it is subtracted, before
+    there is noise. Other arguments as `sky_nodes`.
     """
     noise = ReceiverNoise(noise_jy, sefd_jy, seed)
     seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
     uvw_nodes(ns, baselines, smearing=smearing)
     for p, q in baselines:
-        ns.V(p, q) << noise.added_to(ns, p, q, seen.psv(p, q, ns.uvw(p, q)))
+        value = beside_data(ns, p, q, seen.psv(p, q, ns.uvw(p, q)), add_to=add_to, subtract_from=subtract_from)
+        ns.V(p, q) << noise.added_to(ns, p, q, value)
     return sink_nodes(ns, baselines, column=column)
 
 
@@ -305,6 +323,8 @@ def many_node_tree(
     noise_jy: float = 0.0,
     sefd_jy: float | Sequence[float] = 0.0,
     seed: int = 0,
+    add_to: str | None = None,
+    subtract_from: str | None = None,
 ) -> NodeStub:
     """The same visibilities from many small nodes: per source and baseline a phase, a smearing factor, a shape and a
     product with the brightness, then their sum. Arguments and result as `psv_tree`."""
@@ -334,5 +354,6 @@ def many_node_tree(
         model = (
             rt.Add(*(ns.V(a, b, i) for i in range(len(sky)))) if len(sky) else rt.Constant(np.zeros((2, 2), complex))
         )
-        ns.V(a, b) << noise.added_to(ns, a, b, model)
+        value = beside_data(ns, a, b, model, add_to=add_to, subtract_from=subtract_from)
+        ns.V(a, b) << noise.added_to(ns, a, b, value)
     return sink_nodes(ns, baselines, column=column)

@@ -1,7 +1,7 @@
 """Using solutions: correcting data with the inverse of what was solved for, subtracting the model with it, and
 predicting what a sky looks like with it.
 
-    CORRECTED_DATA = J_p^-1 (DATA - model) J_q^-H          MODEL_DATA = model + noise
+    CORRECTED_DATA = J_p^-1 (DATA - model) J_q^-H          MODEL_DATA = model + noise (or DATA + model + noise)
 
 where J is the product of the terms of the whole sky (and, if a direction is named, of those of this direction), and the
 model has all terms, those of its directions and those of the whole sky. Data without a solution are flagged, and so are
@@ -24,7 +24,7 @@ from ..evaluation.cells import Cells
 from ..ms import MsGroup
 from ..receiver_noise import ReceiverNoise
 from ..sky import SkyModel
-from ..sky_trees import sink_nodes
+from ..sky_trees import beside_data, sink_nodes
 from ..writing.scope import NodeScope, NodeStub
 from .errors import CalibrationError
 from .model.model_trees import SkyPart, model_nodes
@@ -116,12 +116,14 @@ def corrupted_tree(
     phase_centre_rad: Sequence[float] | None = None,
     smearing: bool = True,
     noise: ReceiverNoise | None = None,
+    add_to: str | None = None,
+    subtract_from: str | None = None,
     used: list[JonesUse] | None = None,
 ) -> NodeStub:
     """The tree that predicts what a group sees of a sky with all terms of solutions, and noise. Returns the VisDataMux.
 
-    Arguments as of `apply_tree`. What there is no solution for is flagged. Raises `CalibrationError` where solutions,
-    sky and data do not fit together.
+    Arguments as of `apply_tree`, and `add_to` and `subtract_from` as of `psv_tree`. What there is no solution for is
+    flagged. Raises `CalibrationError` where solutions, sky and data do not fit together.
     """
     solutions = with_own_turn(solutions, group)
     need: dict[int, list[AntennaJones]] = {p: [] for p in group.antennas}
@@ -129,7 +131,8 @@ def corrupted_tree(
         require_pointing(sky.beam)
     centre = phase_centre_rad or group.phase_centre_rad
     _model(ns, group, solutions, sky, interpolation, centre, smearing, need, [] if used is None else used)
-    values = {(p, q): ns.model(p, q) for p, q in group.baselines}
+    which = {"add_to": add_to, "subtract_from": subtract_from}
+    values = {(p, q): beside_data(ns, p, q, ns.model(p, q), **which) for p, q in group.baselines}
     if noise is not None:
         noise = noise.of_correlations(group.correlations)
         values = {(p, q): noise.added_to(ns, p, q, value) for (p, q), value in values.items()}

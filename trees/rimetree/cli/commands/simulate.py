@@ -6,6 +6,7 @@ import click
 
 from ..options.asked_rows import AskedRows
 from ..options.beams import antennas_of
+from ..options.beside_data import sum_options
 from ..options.centre import warn_of_directions
 from ..options.data_selection import rows_options
 from ..options.evaluation import as_written_option, evaluation_options, verify_option
@@ -20,15 +21,16 @@ from ..options.solutions import (
     solution_files_options,
 )
 from ..options.together import refuse_without
-from ..options.trees import scope_of_sky, tree_options
+from ..options.trees import tree_options
 from ..output import log
 from ..runs.weights import check_weights, require_spectra, write_noise_weights
 
 
 @click.command("simulate")
 @click.argument("ms", type=click.Path())
-@sky_options(required=True)
+@sky_options(required=False)
 @click.option("--column", default="MODEL_DATA", show_default=True, help="Column to write; created if it is missing.")
+@sum_options
 @noise_options
 @solution_files_options(
     "See the sky model with the gains and other Jones terms of these solutions, those of directions included. ",
@@ -50,6 +52,7 @@ def command(
     patches,
     beams,
     column,
+    beside,
     noise,
     solutions,
     from_field,
@@ -72,7 +75,7 @@ def command(
     wait,
     **chosen,
 ):
-    """Predict the visibilities (Jy) of a sky model into a column of Measurement Set MS.
+    """Predict the visibilities (Jy) of a sky model, or noise alone, into a column of Measurement Set MS.
 
     Each field gets a tree with its own phase centre, and with linear or circular feeds as its correlations say. Rows
     that are not selected, and autocorrelations, keep what they hold; all channels are written. Weights are
@@ -81,6 +84,7 @@ def command(
     \b
       rimetree simulate sim.ms --sky field.skymodel --sefd 420Jy
       rimetree simulate sim.ms --sky field.skymodel --solutions gains.h5 --interpolation linear --column DATA
+      rimetree simulate obs.ms --sky planted.skymodel --add-to DATA --column DATA_PLANTED
 
     Interrupted runs leave MS readable; `rimetree inspect-ms` then says up to which time the column is complete.
     """
@@ -88,14 +92,15 @@ def command(
 
     from ...sky_fluxes import flux_text
     from ..runs.applying import run_apply
-    from ..runs.groups import memory_text, print_reports, run_groups
+    from ..runs.groups import print_reports
+    from ..runs.skies import run_trees_of_sky
 
     ways = {"--many-node": many_node, "--verify": verify, "--as-written": as_written, "--together": as_written is False}
-    _require_together(solutions, ways)
+    _require_together(sky, noise, solutions, ways)
     require_ms(ms)
     beams.require(sky, phase_centre)
-    check_output(ms, column, wait)
-    model = read_sky(sky, sky_format, skip_unsupported, patches)
+    check_output(ms, column, wait, read=beside.column)
+    model = read_sky(sky, sky_format, skip_unsupported, patches) if sky else rt.sky.SkyModel([])
     summary = rt.ms.inspect(ms, scan_cells=False)
     rows = AskedRows(**chosen)
     groups = rows.groups(ms, summary)
@@ -104,52 +109,40 @@ def command(
         check_weights(ms, wait)
         require_spectra(ms, rows.chosen(summary), summary)
     model, noise = beams.through(model, antennas), noise.of(summary, antennas)
-    if not solutions:
+    if sky and not solutions:
         warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     warn_of_sky(model, groups, phase_centre)
-    if not no_smearing:
+    if sky and not no_smearing:
         warn_of_exposures(summary)
-    tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
-    log(f"{sky}: {len(model)} sources, {flux_text(model, groups)}; {ms}: {len(groups)} tree(s) to evaluate")
+    about = f"{sky}: {len(model)} sources, {flux_text(model, groups)}" if sky else "noise alone"
+    log(f"{about}; {ms}: {len(groups)} tree(s) to evaluate")
+    resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
+    accuracy = {"precision": precision, "tolerance": tolerance}
+    how = {"dry_run": dry_run, "wait": wait, "again": beside.again}
     if solutions:
         files = read_solutions(solutions, from_field, terms, summary)
-        seen = {"sky": model, "noise": noise, "interpolation": interpolation, "column": column}
+        seen = {"sky": model, "noise": noise, "interpolation": interpolation, "column": column, **beside.of_tree}
         seen |= {"phase_centre_rad": phase_centre, "smearing": not no_smearing}
-        resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
-        accuracy = {"precision": precision, "tolerance": tolerance}
-        how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version, "summary": summary}
+        how |= {"save_flags": not no_flag_version, "summary": summary}
         reports = run_apply(ms, files, rows.chosen(summary), seen, resources, accuracy, **how)
-        if weights and reports:
-            write_noise_weights(ms, noise, groups, wait)
-        if reports:
-            print_reports(reports, report)
-        return
-
-    def forest_of(group):
-        scope = scope_of_sky(group, model, column, noise=noise, **tree)
-        memory_bytes = int(memory) if memory else None
-        return rt.Forest(scope, threads=threads, memory_bytes=memory_bytes, device=device, as_written=as_written)
-
-    if dry_run:
-        for group in groups:
-            click.echo(f"{group}; {memory_text(forest_of(group), group, time_slots)}")
-        click.echo("dry run: nothing was written")
-        return
-    options = {
-        "precision": precision,
-        "tolerance": tolerance,
-        "time_slots": time_slots,
-        "verify": verify,
-        "wait_s": wait,
-    }
-    reports = run_groups(ms, groups, forest_of, **options)
-    if weights:
+    else:
+        tree = {"sky": model, "noise": noise, "column": column, **beside.of_tree}
+        tree |= {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
+        how |= {"selection": rows.selection(summary), "as_written": as_written, "verify": verify}
+        reports = run_trees_of_sky(ms, groups, tree, resources, accuracy, **how)
+    if weights and reports:
         write_noise_weights(ms, noise, groups, wait)
-    print_reports(reports, report)
+    if reports:
+        print_reports(reports, report)
 
 
-def _require_together(solutions, others: dict) -> None:
-    """Raises where options of trees without solutions are given with some, or the other way round."""
+def _require_together(sky, noise, solutions, others: dict) -> None:
+    """Raises where there is nothing to predict; where options of trees without solutions are given with some, or the
+    other way round; and where there are options of a sky without one."""
+    if not sky and not noise.any:
+        raise click.UsageError("give a sky model with --sky, or --sefd or --noise for noise alone")
+    alone = ("sky_format", "skip_unsupported", "patches", "solutions", "no_smearing", "phase_centre", "many_node")
+    refuse_without("--sky", bool(sky), *alone)
     refuse_without("--solutions", bool(solutions), "from_field", "terms", "interpolation", "no_flag_version")
     if solutions and (given := [option for option, value in others.items() if value]):
         raise click.UsageError(f"{given[0]} does not go with --solutions")

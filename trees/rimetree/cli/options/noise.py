@@ -51,6 +51,11 @@ class AskedNoise:
     seed: int
     weights: bool
 
+    @property
+    def any(self) -> bool:
+        """Whether there is noise at all."""
+        return self.stddev_jy > 0 or any(one.sefd_jy for one in self.sefds)
+
     def of(self, summary: dict, antennas: Sequence[NamedAntenna]) -> ReceiverNoise:
         """The noise of a set with these antennas. Raises `Failed` where nobody knows how much there is."""
         from rimetree.receiver_noise import ReceiverNoise

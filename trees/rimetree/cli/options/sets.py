@@ -28,7 +28,7 @@ def check_output(ms: str, column: str, wait_s: float, *, read: str | None = None
         for journal in rt.ms.inspect(ms, scan_cells=False)["progress"]:
             if journal["column"] == column:
                 raise Failed(
-                    f"{ms}: {journal['text']}; what has been written may have been corrected already, and would be a "
+                    f"{ms}: {journal['text']}; what has been written may have been changed already, and would be a "
                     "second time. Bring a copy of the data back; if that is done, delete "
                     f"{ms}/rimetree.{column}.progress"
                 )

@@ -27,8 +27,9 @@ def smearing_option(function: Callable) -> Callable:
     )(function)
 
 
-def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centre, noise=None):
-    """The scope of the ready-made tree of a sky model for an `MsGroup`, with a `ReceiverNoise` or none."""
+def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centre, noise=None, **beside):
+    """The scope of the ready-made tree of a sky model for an `MsGroup`, with a `ReceiverNoise` or none; `beside`: the
+    column that the sky is added to or subtracted from, as of `psv_tree`."""
     import rimetree as rt
 
     ns = rt.NodeScope()
@@ -43,5 +44,6 @@ def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centr
         smearing=not no_smearing,
         column=column,
         **of_noise,
+        **beside,
     )
     return ns

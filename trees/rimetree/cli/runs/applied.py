@@ -92,11 +92,25 @@ def applied_digests(solutions, model=None, *, correct: bool = True, direction: s
     return found
 
 
+def summed_digests(model, noise, *, subtract: bool, solutions=None) -> dict[str, str]:
+    """{what: digest} of adding a sky and noise to a column, or subtracting it, as these solutions have it seen."""
+    from rimetree.calibration.model.models import as_model
+    from rimetree.calibration.solutions.fingerprint import fingerprint_of
+
+    own = "" if solutions is None else f"{fingerprint_of(solutions)} "
+    return {"subtracted" if subtract else "added": _digest(f"{own}{as_model(model).fingerprint} {noise}")}
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-_SAID = {"corrected": "solutions applied", "subtracted": "model subtracted", "weighed": "solutions applied"}
+_SAID = {
+    "corrected": "solutions applied",
+    "subtracted": "model subtracted",
+    "added": "sky added",
+    "weighed": "solutions applied",
+}
 
 
 def _what(before: dict, now: dict) -> list[str]:

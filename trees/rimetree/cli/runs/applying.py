@@ -12,7 +12,7 @@ from ..options.asked_rows import ChosenRows
 from ..options.centre import warn_of_directions
 from ..options.sets import check_output
 from ..output import log
-from .applied import AppliedNotes, applied_digests
+from .applied import AppliedNotes, applied_digests, summed_digests
 from .applying_text import new_flags_text, warn_of_antennas, warn_of_family, warn_of_other_data
 from .groups import memory_text, run_in_turn
 
@@ -32,22 +32,22 @@ def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accur
 
     predicts = "sky" in options
     what = "sky" if predicts else "subtract"
-    before = {"save_flags": how.get("save_flags", True)} | ({} if predicts else {"read": options["data_column"]})
-    check_output(ms, options["column"], how.get("wait", 0.0), **before)
+    read = _column_read(options)
+    check_output(ms, options["column"], how.get("wait", 0.0), read=read, save_flags=how.get("save_flags", True))
     summary = how.get("summary") or rt.ms.inspect(ms, scan_cells=False)
     groups = rows.groups(ms, summary, by_window=True)
     if isinstance(options[what], rt.sky.SkyModel | dict):
         warn_of_directions(summary, [group.field_id for group in groups], options["phase_centre_rad"])
     rows.check(ms, groups)
-    for group in groups if not predicts else ():
-        group.require_column(options["data_column"])
+    for group in groups if read is not None else ():
+        group.require_column(read)
     sets = [one for own in files for one in own]
     warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]
     names = dict.fromkeys(term.name for solutions in chosen for term in solutions.terms)
     log(f"terms of the solutions: {', '.join(names)}")
     models = [_model_of(options[what], group) for group in groups]
-    notes = None if predicts else _notes(ms, groups, chosen, models, rows.selection, options)
+    notes = _notes(ms, groups, chosen, models, rows.selection, options)
     if notes is not None:
         notes.check(bool(how.get("again")))
     jobs = [
@@ -75,13 +75,25 @@ def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accur
     return reports
 
 
+def _column_read(options: dict) -> str | None:
+    """The column with visibilities that is read, if any is."""
+    if "sky" not in options:
+        return options["data_column"]
+    return options["add_to"] or options["subtract_from"]
+
+
 def _notes(ms, groups, chosen, models, selection, options: dict) -> AppliedNotes | None:
     """Of what is to be done to the column that is read; None where another one is written."""
-    if options["column"] != options["data_column"]:
+    if options["column"] != _column_read(options):
         return None
-    how = {"correct": options["correct"], "direction": options["direction"]}
-    each = zip(groups, chosen, models, strict=True)
-    done = [(group, applied_digests(solutions, model, **how)) for group, solutions, model in each]
+
+    def digests(solutions, model) -> dict[str, str]:
+        if "sky" not in options:
+            return applied_digests(solutions, model, correct=options["correct"], direction=options["direction"])
+        subtract = options["subtract_from"] is not None
+        return summed_digests(model, options["noise"], subtract=subtract, solutions=solutions)
+
+    done = [(group, digests(solutions, model)) for group, solutions, model in zip(groups, chosen, models, strict=True)]
     return AppliedNotes(ms, options["column"], done, selection)
 
 
