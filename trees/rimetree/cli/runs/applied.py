@@ -108,7 +108,7 @@ def _digest(text: str) -> str:
 _SAID = {
     "corrected": "solutions applied",
     "subtracted": "model subtracted",
-    "added": "sky added",
+    "added": "model added",
     "weighed": "solutions applied",
 }
 
