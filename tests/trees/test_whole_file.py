@@ -85,3 +85,18 @@ def test_errors_of_the_system_behind_others_name_the_file(tmp_path):
     with pytest.raises(ValueError, match="mistake"), whole_file(tmp_path / "a.pdf"):
         raise ValueError("mistake")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("write", [write_text, lambda path, _: require_place(path)], ids=["write", "require_place"])
+def test_a_signal_while_the_file_is_made_leaves_nothing(tmp_path, monkeypatch, write):
+    """An empty file had stayed, by a name that is not listed."""
+
+    def interrupted(handle, close=os.close):
+        close(handle)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "a.txt", "text\n")
+    monkeypatch.undo()
+    assert list(tmp_path.iterdir()) == []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 
@@ -19,15 +19,17 @@ def whole_file(path: str | os.PathLike) -> Iterator[str]:
     `path`, where the folder is missing, cannot be written or the disk is full.
     """
     file = os.path.realpath(os.fspath(path))
-    temporary = _new_beside(path)
-    try:
+    temporary = _name_beside(path)
+    try:  # from before there is a file: a signal may come at any time
+        _create(temporary, path)
         yield temporary
         with open(temporary, "rb+") as stream:
             os.fsync(stream.fileno())
         os.chmod(temporary, _permissions(file))
         os.replace(temporary, file)
     except BaseException as problem:
-        os.unlink(temporary)
+        with suppress(OSError):
+            os.unlink(temporary)
         cause = _of_the_system(problem)
         if cause is None:
             raise
@@ -48,11 +50,16 @@ def claim_space(file: BinaryIO, count: int) -> None:
 
 def require_place(path: str | os.PathLike) -> None:
     """Raises what `whole_file` would at its beginning: for what is written after a long computation."""
-    os.unlink(_new_beside(path))
+    temporary = _name_beside(path)
+    try:
+        _create(temporary, path)
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
 
 
-def _new_beside(path: str | os.PathLike) -> str:
-    """A new, empty file in the folder of `path`, with the same ending."""
+def _name_beside(path: str | os.PathLike) -> str:
+    """A name in the folder of `path`, with the same ending, that no other file has."""
     file = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(file)
     if os.path.isdir(file):
@@ -61,12 +68,15 @@ def _new_beside(path: str | os.PathLike) -> str:
         raise OSError(errno.EINVAL, "this is no file that could be replaced", os.fspath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(2, "there is no folder to write this file to", os.fspath(path))
+    return os.path.join(folder, f".{name}.{secrets.token_hex(4)}{os.path.splitext(name)[1]}")
+
+
+def _create(temporary: str, path: str | os.PathLike) -> None:
+    """An empty file; raises `OSError` that names `path`."""
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=os.path.splitext(name)[1], dir=folder)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as problem:
         raise OSError(problem.errno, f"cannot be written: {problem.strerror}", os.fspath(path)) from problem
-    os.close(handle)
-    return temporary
 
 
 def _of_the_system(problem: BaseException | None) -> OSError | None:
