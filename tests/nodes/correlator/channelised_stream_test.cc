@@ -46,7 +46,7 @@ class MemoryStream final : public SampleStream {
   SampleMask mask_{0, 0};
 };
 
-StreamShape shape_of(std::size_t n_input) {
+StreamShape shape_of_inputs(std::size_t n_input) {
   StreamShape shape;
   shape.format = sample_format("int8");
   shape.n_input = n_input;
@@ -74,21 +74,21 @@ Number number(const SampleBlock& block, std::size_t t, std::size_t c, std::size_
   return {double(sample.re), double(sample.im)};
 }
 
-struct Running {
+struct TwoThreads {
   ThreadPool threads{2};
   Cancellation cancellation;
 };
 
 // M4, M5: transposed, transformed, rounded; any block size, any number of inputs, any number of threads.
 TEST(ChannelisedStream, IsTheRoundedTransform) {
-  Running run;
+  TwoThreads run;
   for (const std::size_t n_input : {1, 3, 16, 19}) {
     constexpr std::size_t kChannels = 6, kSpectra = 21;
     const std::vector<Number> x = noise(kChannels * kSpectra * n_input, 20, 1);
     Channelisation how = options(kChannels);
     how.gain = 1.5;
-    ChannelisedStream whole(std::make_unique<MemoryStream>(x, n_input), shape_of(n_input), how),
-        parts(std::make_unique<MemoryStream>(x, n_input), shape_of(n_input), how);
+    ChannelisedStream whole(std::make_unique<MemoryStream>(x, n_input), shape_of_inputs(n_input), how),
+        parts(std::make_unique<MemoryStream>(x, n_input), shape_of_inputs(n_input), how);
     const SampleBlock block = whole.read(0, 100, run.threads, run.cancellation);
     ASSERT_EQ(block.first, 0);
     ASSERT_EQ(block.view.n_time, kSpectra);
@@ -115,11 +115,11 @@ TEST(ChannelisedStream, IsTheRoundedTransform) {
 
 // Numbers beyond the range are cut off there, and counted.
 TEST(ChannelisedStream, CountsWhatItCutsOff) {
-  Running run;
+  TwoThreads run;
   Channelisation how = options(1);
   how.format = sample_format("chime");
   ChannelisedStream stream(std::make_unique<MemoryStream>(std::vector<Number>{{7, -8}, {8, 0}, {-9, 100}, {3, 3}}, 1),
-                           shape_of(1), how);
+                           shape_of_inputs(1), how);
   const SampleBlock block = stream.read(0, 4, run.threads, run.cancellation);
   EXPECT_EQ(number(block, 0, 0, 0), Number(7, -8));
   EXPECT_EQ(number(block, 1, 0, 0), Number(7, 0));
@@ -133,7 +133,7 @@ TEST(ChannelisedStream, CountsWhatItCutsOff) {
 
 // C8: an input that comes late by whole samples is read as much later, and what is then there does not differ by a bit.
 TEST(ChannelisedStream, TakesOutWholeSamples) {
-  Running run;
+  TwoThreads run;
   constexpr std::size_t kN = 8 * 40;
   const std::vector<Number> signal = noise(kN, 20, 2);
   std::vector<Number> x;
@@ -143,7 +143,7 @@ TEST(ChannelisedStream, TakesOutWholeSamples) {
   }
   Channelisation how = options(8);
   how.delay_s = {0, 5e-6};
-  ChannelisedStream stream(std::make_unique<MemoryStream>(x, 2), shape_of(2), how);
+  ChannelisedStream stream(std::make_unique<MemoryStream>(x, 2), shape_of_inputs(2), how);
   const SampleBlock block = stream.read(-3, 100, run.threads, run.cancellation);
   EXPECT_EQ(block.first, 0);
   EXPECT_EQ(block.view.n_time, 39u);  // of the last one the late input is not there
@@ -153,7 +153,7 @@ TEST(ChannelisedStream, TakesOutWholeSamples) {
 
 // A tone that comes late by a part of a sample, with the phase of the frequency that was mixed to zero.
 TEST(ChannelisedStream, TakesOutPartsOfSamples) {
-  Running run;
+  TwoThreads run;
   constexpr std::size_t kChannels = 16;
   const double delay = 3.3e-6, centre_hz = 150.3e6, tone_hz = -3 / (16 * 1e-6);  // in the middle of a channel
   std::vector<Number> x;
@@ -165,7 +165,7 @@ TEST(ChannelisedStream, TakesOutPartsOfSamples) {
   Channelisation how = options(kChannels);
   how.delay_s = {0, delay};
   how.centre_hz = centre_hz;
-  ChannelisedStream stream(std::make_unique<MemoryStream>(x, 2), shape_of(2), how);
+  ChannelisedStream stream(std::make_unique<MemoryStream>(x, 2), shape_of_inputs(2), how);
   const SampleBlock block = stream.read(0, 9, run.threads, run.cancellation);
   ASSERT_EQ(block.view.n_time, 9u);
   for (std::size_t m = 0; m < 9; ++m)
@@ -175,12 +175,12 @@ TEST(ChannelisedStream, TakesOutPartsOfSamples) {
 
 // A spectrum counts where all samples of its window do.
 TEST(ChannelisedStream, LeavesOutWhatIsNotWhole) {
-  Running run;
+  TwoThreads run;
   Channelisation how = options(4);
   how.taps = 2;
   auto samples = std::make_unique<MemoryStream>(noise(2 * 4 * 12, 20, 3), 2);
   samples->lost_ = 22;
-  ChannelisedStream stream(std::move(samples), shape_of(2), how);
+  ChannelisedStream stream(std::move(samples), shape_of_inputs(2), how);
   const SampleBlock block = stream.read(0, 12, run.threads, run.cancellation);
   // Windows of eight samples begin two before the step: [2,10), ... [14,22), [18,26), [22,30), ...
   EXPECT_EQ(block.first, 1);
@@ -216,7 +216,7 @@ class FloatStream final : public SampleStream {
 
 // M4, M5: floats in and out, nothing is rounded to integers: the transform within what singles lose, with delays too.
 TEST(ChannelisedStream, OfFloatsIsTheTransform) {
-  Running run;
+  TwoThreads run;
   for (const bool delayed : {false, true})
     for (const std::size_t n_input : {1, 5, 19}) {
       constexpr std::size_t kChannels = 12, kSpectra = 9;
@@ -231,7 +231,7 @@ TEST(ChannelisedStream, OfFloatsIsTheTransform) {
       how.centre_hz = 1e8;
       if (delayed)
         for (std::size_t i = 0; i < n_input; ++i) how.delay_s.push_back(0.3e-6 * double(i));
-      StreamShape shape = shape_of(n_input);
+      StreamShape shape = shape_of_inputs(n_input);
       shape.format = in;
       ChannelisedStream stream(std::make_unique<FloatStream>(x, n_input, in), shape, how);
       const SampleBlock block = stream.read(0, 100, run.threads, run.cancellation);
@@ -256,7 +256,7 @@ TEST(ChannelisedStream, OfFloatsIsTheTransform) {
 }
 
 TEST(ChannelisedStream, HasTheShapeOfItsChannels) {
-  const StreamShape in = shape_of(3);
+  const StreamShape in = shape_of_inputs(3);
   Channelisation how = options(64);
   how.gain = 4;
   how.taps = 4;
@@ -273,15 +273,15 @@ TEST(ChannelisedStream, RefusesWhatDoesNotFit) {
   const auto make = [](StreamShape shape, const Channelisation& how) {
     return ChannelisedStream(std::make_unique<MemoryStream>(std::vector<Number>(8), shape.n_input), shape, how);
   };
-  StreamShape many = shape_of(2);
+  StreamShape many = shape_of_inputs(2);
   many.n_channel = 2;
   EXPECT_THROW(make(many, options(4)), Error);
   Channelisation delays = options(4);
   delays.delay_s = {1, 2, 3};
-  EXPECT_THROW(make(shape_of(2), delays), Error);
+  EXPECT_THROW(make(shape_of_inputs(2), delays), Error);
   Channelisation real = options(4);
   real.format = sample_format("real8");
-  EXPECT_THROW(make(shape_of(2), real), Error);
+  EXPECT_THROW(make(shape_of_inputs(2), real), Error);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace rimetree::correlator {
 namespace {
 
 using Spectrum = std::vector<std::complex<double>>;
-constexpr double kTurn = 2 * std::numbers::pi;
+constexpr double kTau = 2 * std::numbers::pi;
 
 /// Channels in ascending frequency.
 Spectrum channels(const FilterBank& bank, const std::vector<float>& samples) {
@@ -35,7 +35,7 @@ Spectrum by_definition(const FilterBank& bank, const std::vector<float>& samples
       const double turns = bank.frequency(c) * (double(n) - double(bank.lead()));
       const std::complex<double> x =
           real ? std::complex<double>(samples[n]) : std::complex<double>(samples[2 * n], samples[2 * n + 1]);
-      sum += double(bank.weights()[n]) * x * std::polar(1.0, -kTurn * turns);
+      sum += double(bank.weights()[n]) * x * std::polar(1.0, -kTau * turns);
     }
     found.push_back(sum);
   }
@@ -84,7 +84,7 @@ TEST(FilterBank, PutsATonIntoItsChannel) {
   for (const int k : {-64, -5, 0, 63}) {
     std::vector<float> x;
     for (int t = 0; t < 128; ++t) {
-      const auto z = std::polar(3.0, kTurn * k * t / 128);
+      const auto z = std::polar(3.0, kTau * k * t / 128);
       x.push_back(float(z.real()));
       x.push_back(float(z.imag()));
     }
@@ -99,7 +99,7 @@ TEST(FilterBank, OfManyTapsLeaksLess) {
   const auto leaked = [](const FilterBank& bank) {
     std::vector<float> x;
     for (std::size_t t = 0; t < bank.length(); ++t) {
-      const auto z = std::polar(1.0, kTurn * 10.5 * double(t) / 64);
+      const auto z = std::polar(1.0, kTau * 10.5 * double(t) / 64);
       x.push_back(float(z.real()));
       x.push_back(float(z.imag()));
     }

@@ -47,7 +47,7 @@ StateArray term_of(const Originals& o, int& i) {
   return term;
 }
 
-void check(const Originals& o) {
+void check_original(const Originals& o) {
   SCOPED_TRACE(::testing::Message() << o.kind << " " << o.n_source << " sources, " << o.n_antenna << " antennas, "
                                     << o.n_time << " x " << o.n_channel << o.read_elsewhere << o.shared << o.common
                                     << o.cross_hands);
@@ -124,22 +124,22 @@ TEST(PsvOriginals, TermsOfEveryKind) {
   for (const std::string kind : {"real", "complex", "diagonal", "full"})
     for (const bool cross_hands : {false, true})
       for (const bool read_elsewhere : {false, true})
-        check({.kind = kind, .read_elsewhere = read_elsewhere, .cross_hands = cross_hands});
+        check_original({.kind = kind, .read_elsewhere = read_elsewhere, .cross_hands = cross_hands});
 }
 
 TEST(PsvOriginals, FewSourcesOrAntennas) {
   for (const std::string kind : {"real", "complex", "diagonal", "full"}) {
-    check({.kind = kind, .n_source = 1, .n_antenna = 3});
-    check({.kind = kind, .n_source = 7, .n_antenna = 1, .n_channel = 1});
-    check({.kind = kind, .n_antenna = 2, .n_channel = 19, .n_time = 3});
+    check_original({.kind = kind, .n_source = 1, .n_antenna = 3});
+    check_original({.kind = kind, .n_source = 7, .n_antenna = 1, .n_channel = 1});
+    check_original({.kind = kind, .n_antenna = 2, .n_channel = 19, .n_time = 3});
   }
 }
 
 TEST(PsvOriginals, OneTermForAllAntennasOrSources) {
   for (const std::string kind : {"real", "complex", "diagonal", "full"}) {
-    check({.kind = kind, .shared = true});
-    check({.kind = kind, .n_source = 20, .n_antenna = 3, .common = true});
-    check({.kind = kind, .n_source = 20, .n_antenna = 3, .shared = true, .common = true});
+    check_original({.kind = kind, .shared = true});
+    check_original({.kind = kind, .n_source = 20, .n_antenna = 3, .common = true});
+    check_original({.kind = kind, .n_source = 20, .n_antenna = 3, .shared = true, .common = true});
   }
 }
 

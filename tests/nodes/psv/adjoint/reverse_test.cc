@@ -5,7 +5,7 @@
 namespace rimetree::test {
 namespace {
 
-void check(const ReverseOptions& options) {
+void check_reverse(const ReverseOptions& options) {
   ReverseTree sky(options);
   TestForest& tree = sky.tree;
   tree.request.derivatives = true;
@@ -25,18 +25,18 @@ void check(const ReverseOptions& options) {
 }
 
 TEST(PsvReverse, AgreesWithForwardMode) {
-  check({});
-  check({.stokes_q = false});
-  check({.smearing = true});
-  check({.spectra = true});
-  check({.spectra = true, .shapes = true, .smearing = true});
-  check({.shapes = true, .stokes_q = false, .flags = true});
+  check_reverse({});
+  check_reverse({.stokes_q = false});
+  check_reverse({.smearing = true});
+  check_reverse({.spectra = true});
+  check_reverse({.spectra = true, .shapes = true, .smearing = true});
+  check_reverse({.shapes = true, .stokes_q = false, .flags = true});
 }
 
 TEST(PsvReverse, AgreesWithForwardModeWithTermsOfAntennas) {
   for (const ReverseOptions& options : terms_of_antennas()) {
     SCOPED_TRACE(::testing::Message() << options.in_time << options.in_frequency << options.scalars << options.flags);
-    check(options);
+    check_reverse(options);
   }
 }
 
@@ -63,9 +63,9 @@ TEST(PsvReverse, AgreesWithDifferencesInExtendedPrecision) {
 
 TEST(PsvReverse, AgreesWithForwardModeWithJonesTerms) {
   for (const std::string jones : {"fixed", "solvable"}) {
-    check({.jones = jones});
-    check({.spectra = true, .shapes = true, .smearing = true, .jones = jones});
-    for (const bool spectra : {false, true}) check({.spectra = spectra, .jones = jones, .pairs = 3});
+    check_reverse({.jones = jones});
+    check_reverse({.spectra = true, .shapes = true, .smearing = true, .jones = jones});
+    for (const bool spectra : {false, true}) check_reverse({.spectra = spectra, .jones = jones, .pairs = 3});
   }
 }
 

@@ -14,8 +14,8 @@ using psv::adjoint::SourceAdjoints;
 constexpr psv::adjoint::SourceWish kWeights{.weights = true};
 
 /// A case with adjoints, and its plan.
-struct Reversed {
-  explicit Reversed(const CaseOptions& options, double tolerance = 1e-11) : c(options), problem(c) {
+struct ReversedGrid {
+  explicit ReversedGrid(const CaseOptions& options, double tolerance = 1e-11) : c(options), problem(c) {
     if (options.spectra) problem.sky.tangent_weights.assign(problem.sky.weights.begin(), problem.sky.weights.end());
     problem.sky.tangent_weights.resize(
         options.spectra ? problem.sky.n_source * problem.sky.n_weight_channel * problem.sky.planes.size() : 0);
@@ -50,10 +50,10 @@ struct Reversed {
   psv::uv_grid::UvGridPlan plan;
 };
 
-void check(const CaseOptions& o, double tolerance = 1e-11) {
+void check_grid(const CaseOptions& o, double tolerance = 1e-11) {
   SCOPED_TRACE(::testing::Message() << "sources " << o.n_source << " grid " << int(o.grid) << " polarisation "
                                     << int(o.polarisation) << " smearing " << o.smearing << " spectra " << o.spectra);
-  Reversed reversed(o, tolerance);
+  ReversedGrid reversed(o, tolerance);
   ASSERT_EQ(reversed.plan.obstacle, "");
   EXPECT_LE(reversed.plan.bound, tolerance);
   const std::vector<double> got = reversed.along_moves(reversed.by_grid()),
@@ -81,7 +81,7 @@ TEST(UvAdjoint, GivesWhatGoingRowByRowDoes) {
       CaseOptions o = wide_field();
       o.polarisation = polarisation;
       o.smearing = smearing;
-      check(o);
+      check_grid(o);
     }
 }
 
@@ -89,7 +89,7 @@ TEST(UvAdjoint, MeetsEveryTolerance) {
   for (const double tolerance : {1e-3, 1e-6, 1e-9, 2e-12}) {
     CaseOptions o = wide_field();
     o.smearing = true;
-    check(o, tolerance);
+    check_grid(o, tolerance);
   }
 }
 
@@ -100,7 +100,7 @@ TEST(UvAdjoint, TakesChannelsInAnyOrder) {
       o.grid = grid;
       o.n_channel = n_channel;
       o.smearing = true;
-      check(o);
+      check_grid(o);
     }
 }
 
@@ -112,7 +112,7 @@ TEST(UvAdjoint, TakesSpectraThatMoveSmoothly) {
       o.n_channel = 100;
       o.spectra = o.smooth = true;
       o.smearing = smearing;
-      check(o);
+      check_grid(o);
     }
 }
 
@@ -122,15 +122,15 @@ TEST(UvAdjoint, TakesSpectraThatMoveAtRandomInPartsOfTheBand) {
     o.polarisation = Polarisation::kFull;
     o.n_channel = n_channel;
     o.spectra = true;
-    EXPECT_EQ(Reversed(o).plan.parts.size() > 1, n_channel > 6);
-    check(o);
+    EXPECT_EQ(ReversedGrid(o).plan.parts.size() > 1, n_channel > 6);
+    check_grid(o);
   }
 }
 
 TEST(UvAdjoint, LeavesOutWhatDoesNotMove) {
   CaseOptions o = wide_field();
   o.polarisation = Polarisation::kFull;
-  Reversed reversed(o);
+  ReversedGrid reversed(o);
   ASSERT_EQ(reversed.plan.series.size(), 4u);
   std::vector<double> moves(4 * o.n_source, 0.0);
   for (std::size_t s = 0; s < o.n_source; ++s) moves[4 * s + 1] = 0.3;  // Q
@@ -150,7 +150,7 @@ TEST(UvAdjoint, TakesSourcesWithAShapeRowByRow) {
     o.n_channel = 100;
     o.gaussians = true;
     o.spectra = o.smooth = spectra;
-    check(o);
+    check_grid(o);
   }
 }
 
@@ -159,7 +159,7 @@ TEST(UvAdjoint, BitsDoNotDependOnTheNumberOfThreads) {
   o.n_source = 300;
   o.polarisation = Polarisation::kFull;
   o.smearing = true;
-  Reversed reversed(o, 1e-8);
+  ReversedGrid reversed(o, 1e-8);
   const SourceAdjoints one = reversed.by_grid(1);
   for (const int n_thread : {2, 3, 5}) expect_same_bits(one, reversed.by_grid(n_thread));
 }
@@ -168,7 +168,7 @@ TEST(UvAdjoint, TakesAsManyGridsAndSamplesAsFitIntoMemory) {
   for (const Polarisation polarisation : {Polarisation::kFull, Polarisation::kGeneral}) {
     CaseOptions o = wide_field();
     o.polarisation = polarisation;
-    Reversed reversed(o, 1e-8);
+    ReversedGrid reversed(o, 1e-8);
     ASSERT_GT(reversed.plan.grids.size(), 20u);
     const std::vector<double> whole = reversed.by_grid().weights;
     const std::size_t bytes = sizeof(Complex<double>) * reversed.plan.grid_size();
@@ -180,7 +180,7 @@ TEST(UvAdjoint, TakesAsManyGridsAndSamplesAsFitIntoMemory) {
 
 TEST(UvAdjoint, SaysWhatStandsInItsWay) {
   const auto expect = [](const CaseOptions& o, const char* text, double tolerance = 1e-6) {
-    const std::string obstacle = Reversed(o, tolerance).plan.obstacle;
+    const std::string obstacle = ReversedGrid(o, tolerance).plan.obstacle;
     EXPECT_NE(obstacle.find(text), std::string::npos) << text << ": " << obstacle;
   };
   expect(wide_field(), "tolerance", 1e-14);
@@ -190,7 +190,7 @@ TEST(UvAdjoint, SaysWhatStandsInItsWay) {
   o = wide_field();
   o.spectra = o.smooth = true;
   o.n_channel = 100;
-  Reversed unknown(o);
+  ReversedGrid unknown(o);
   unknown.problem.sky.tangent_weights.clear();
   EXPECT_NE(psv::uv_grid::plan_uv_grid_reverse(unknown.of(), 1e-6, 1e9).obstacle.find("nobody knows"),
             std::string::npos);

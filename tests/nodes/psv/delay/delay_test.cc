@@ -75,7 +75,7 @@ double worst_error(const Case& c, const std::vector<Complex<double>>& got) {
   return worst / c.total_flux();
 }
 
-void check(const CaseOptions& o, double tolerance) {
+void check_delay(const CaseOptions& o, double tolerance) {
   SCOPED_TRACE(::testing::Message() << "tolerance " << tolerance << " channels " << o.n_channel << " phase "
                                     << o.phase_rad << " spacing " << o.spacing_hz << " grid " << int(o.grid)
                                     << " polarisation " << int(o.polarisation) << " smearing " << o.smearing
@@ -105,7 +105,7 @@ TEST(Delay, MeetsEveryToleranceAtEveryNumberOfChannels) {
     for (const double tolerance : kTolerances) {
       CaseOptions o = many_channels(n_channel);
       o.polarisation = Polarisation::kFull;
-      check(o, tolerance);
+      check_delay(o, tolerance);
     }
 }
 
@@ -115,9 +115,9 @@ TEST(Delay, HoldsFromNoDelayToManyTurnsPerChannel) {
     for (const double tolerance : {1e-3, 1e-6, 1e-12}) {
       CaseOptions o = many_channels(4096);
       o.phase_rad = phase + 1e-9;
-      check(o, tolerance);
+      check_delay(o, tolerance);
       o.n_source = 1;  // nothing averages its error away
-      check(o, tolerance);
+      check_delay(o, tolerance);
     }
 }
 
@@ -129,7 +129,7 @@ TEST(Delay, TakesEveryPolarisationAndDirectionOfTheBand) {
       o.polarisation = polarisation;
       o.grid = grid;
       if (grid == Grid::kDescending) o.spacing_hz = 2e5;
-      check(o, 1e-8);
+      check_delay(o, 1e-8);
     }
 }
 
@@ -142,7 +142,7 @@ TEST(Delay, SmearsOverTimeAndBandwidth) {
         o.exposure_s = exposure;
         o.phase_rad = phase;
         const double half_change = phase * 7.3e-5 * exposure;
-        if (half_change < 1) check(o, tolerance);
+        if (half_change < 1) check_delay(o, tolerance);
         if (half_change > 60) {
           EXPECT_NE(Delayed(o, tolerance).plan.obstacle, "");
         }
@@ -184,7 +184,7 @@ TEST(Delay, SeriesFollowSpectraAndGaussians) {
       o.polarisation = bits & 4 ? Polarisation::kGeneral : Polarisation::kFull;
       o.exposure_s = 0.5;
       o.n_source = 9;
-      check(o, tolerance);
+      check_delay(o, tolerance);
     }
 }
 
@@ -196,9 +196,9 @@ TEST(Delay, TapersOfDisksMeetEveryTolerance) {
       o.disks = true;
       o.smearing = smearing;
       o.exposure_s = 0.5;
-      check(o, tolerance);
+      check_delay(o, tolerance);
       o.gaussians = true;  // with a profile of another length of series beside it
-      check(o, tolerance);
+      check_delay(o, tolerance);
     }
 }
 
@@ -208,7 +208,7 @@ TEST(Delay, TakesAnyNumberOfSources) {
     o.n_source = n_source;
     o.gaussians = n_source % 2 == 1;
     o.n_baseline = o.n_time = 1;
-    check(o, 1e-9);
+    check_delay(o, 1e-9);
   }
 }
 
@@ -324,7 +324,7 @@ TEST(Delay, IsAsAccurateOnEveryInstructionSet) {
     o.smearing = o.gaussians = o.disks = true;
     o.polarisation = Polarisation::kFull;
     o.exposure_s = 0.3;
-    check(o, 1e-12);
+    check_delay(o, 1e-12);
   });
 }
 

@@ -1,19 +1,13 @@
 // Gradients of trees with unknown Jones terms inside PSV, on the devices that RIMETREE_DEVICE names or on a simulated
 // one: held to the same trees on the host. What a fitting loop copies, what happens where memory is short, and what is
 // left to the host.
-#include <cstdlib>
-
 #include "memory/simulated_device.h"
 #include "nodes/psv/device/direct_job.h"
+#include "tests/support/chosen_device.h"
 #include "tests/support/psv_reverse_tree.h"
 
 namespace rimetree::test {
 namespace {
-
-std::string chosen_device() {
-  const char* named = std::getenv("RIMETREE_DEVICE");
-  return named != nullptr && *named != 0 ? named : "simulated";
-}
 
 /// A tree with an evaluator that stays.
 struct Fit {
