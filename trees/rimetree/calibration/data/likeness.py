@@ -78,7 +78,7 @@ def likeness_of(forest: Forest, tree: SolveTree, tiles: Tiles, data: DataSelecti
     good = good if within is None else good & within[..., None]
     kept = np.stack([factors(tile["baselines"][k], tile["time_s"], tile["frequency_hz"]) for k in own])
     good &= kept.reshape(*kept.shape[:3], 4)[..., place] > 0
-    left = left * np.sqrt(np.where(good, weight, 0.0))
+    left = np.where(good, left, 0.0) * np.sqrt(np.where(good, weight, 0.0))  # infinity times zero is no number
     size = np.abs(model)
     turned = left * np.conj(np.divide(model, size, out=np.ones_like(model), where=size > 0))
     return [along(one, good, axis) for one in (left, turned) for axis in (2, 1)]
