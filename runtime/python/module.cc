@@ -6,6 +6,7 @@
 #include "runtime/device/device_tuner.h"
 #include "runtime/math/conventions.h"
 #include "runtime/python/array.h"
+#include "runtime/python/calibration_table_functions.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/correction_functions.h"
 #include "runtime/python/factor_fit_object.h"
@@ -94,6 +95,10 @@ PyMethodDef functions[] = {
     {"inspect_ms", inspect_ms, METH_VARARGS, "inspect_ms(path, scan_cells=True) -> JSON text"},
     {"read_antenna_fields", read_antenna_fields, METH_VARARGS,
      "read_antenna_fields(path) -> dict: elements of aperture arrays, and where their beams point"},
+    {"calibration_kind", calibration_kind, METH_O, "calibration_kind(path) -> str: of a table of solutions, or empty"},
+    {"read_calibration_table", read_calibration_table, METH_O, "read_calibration_table(path) -> dict"},
+    {"create_calibration_table", create_calibration_table, METH_VARARGS,
+     "create_calibration_table(path, table, ms_path, overwrite)"},
     {"check_writable", check_writable, METH_VARARGS,
      "check_writable(path, columns, wait_s): raises what writing would"},
     {"count_cells", count_cells, METH_VARARGS,

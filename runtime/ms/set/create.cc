@@ -1,14 +1,11 @@
 #include "runtime/ms/set/create.h"
 
-// Boost.DLL with the standard library's paths: nothing of Boost has to be linked.
-#define BOOST_DLL_USE_STD_FS
 #include <algorithm>
-#include <boost/dll/runtime_symbol_info.hpp>
-#include <boost/dll/shared_library.hpp>
 #include <cmath>
 #include <filesystem>
 
 #include "runtime/ms/set/measurement_set.h"
+#include "runtime/ms/set/new_sets.h"
 #include "runtime/ms/set/partial_folder.h"
 #include "runtime/ms/tables/casacore_create.h"
 
@@ -92,20 +89,13 @@ void check(const MsDescription& description) {
   require(std::find(columns.begin(), columns.end(), "DATA") != columns.end(), "DATA is not among the columns");
 }
 
-void check_destination(const std::string& path, bool overwrite) {
-  if (!fs::exists(fs::symlink_status(path))) {
-    const fs::path parent = fs::absolute(path).parent_path();
-    if (!fs::is_directory(parent)) {
-      throw MsError("creating " + path + " failed: there is no directory " + parent.string());
-    }
-    return;
-  }
-  if (!overwrite) throw MsError("creating " + path + " failed: it exists; choose another name or ask to overwrite it");
+/// What speaks against overwriting what is there, as `check_destination` asks for it.
+std::string no_set(const std::string& path) {
   try {
     const MeasurementSet existing(path);
+    return "";
   } catch (const MsError& error) {
-    throw MsError("creating " + path + " failed: what is there is not a Measurement Set, so it is not overwritten (" +
-                  error.what() + ")");
+    return "what is there is not a Measurement Set, so it is not overwritten (" + std::string(error.what()) + ")";
   }
 }
 
@@ -115,20 +105,6 @@ void check_space(const std::string& path, std::uint64_t needed) {
   if (error || space.available >= needed) return;
   throw MsError("creating " + path + " needs " + size_text(needed) + " of disk, but only " +
                 size_text(space.available) + " are free; free some space or make a smaller set");
-}
-
-/// `rimetree_write_new_set`, of the library beside this one, which stays loaded from then on.
-auto* new_set_writer() {
-  static const auto* const library = [] {
-    const auto file = boost::dll::symbol_location(created_bytes).parent_path() / "librimetree_new_sets.so";
-    try {
-      return new boost::dll::shared_library(file, boost::dll::load_mode::rtld_now);
-    } catch (const std::exception& error) {
-      throw MsError("creating a Measurement Set needs " + file.string() +
-                    ", which could not be loaded: " + error.what());
-    }
-  }();
-  return &library->get<decltype(rimetree_write_new_set)>("rimetree_write_new_set");
 }
 
 }  // namespace
@@ -149,21 +125,14 @@ void create(const std::string& path, const MsDescription& description) {
   std::string destination = path;
   while (destination.size() > 1 && destination.back() == '/') destination.pop_back();
   try {
-    check_destination(destination, description.overwrite);
+    const auto objection = [&] { return no_set(destination); };
+    check_destination(destination, description.overwrite, objection);
     check_space(destination, created_bytes(description));
     const PartialFolder folder(destination + ".partial", "creating " + destination);
-    check_destination(destination, description.overwrite);  // another process may have been there
+    check_destination(destination, description.overwrite, objection);  // another process may have been there
     const fs::path partial = fs::path(destination + ".partial") / "set";
-    new_set_writer()(partial, description);
-    if (fs::exists(destination)) {
-      const std::string old = destination + ".replaced";
-      fs::remove_all(old);
-      fs::rename(destination, old);
-      fs::rename(partial, destination);
-      fs::remove_all(old);
-    } else {
-      fs::rename(partial, destination);
-    }
+    new_sets_function<decltype(rimetree_write_new_set)>("rimetree_write_new_set")(partial, description);
+    take_place(partial, destination);
   } catch (const fs::filesystem_error& error) {
     throw MsError("creating " + destination + " failed: " + error.what());
   }

@@ -44,4 +44,24 @@ bool PartialFolder::hold() {
          mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
+void check_destination(const std::string& path, bool overwrite, const std::function<std::string()>& objection) {
+  const std::string failed = "creating " + path + " failed: ";
+  if (!fs::exists(fs::symlink_status(path))) {
+    const fs::path parent = fs::absolute(path).parent_path();
+    if (!fs::is_directory(parent)) throw MsError(failed + "there is no directory " + parent.string());
+    return;
+  }
+  if (!overwrite) throw MsError(failed + "it exists; choose another name or ask to overwrite it");
+  if (const std::string why = objection(); !why.empty()) throw MsError(failed + why);
+}
+
+void take_place(const std::string& built, const std::string& path) {
+  if (!fs::exists(path)) return fs::rename(built, path);
+  const std::string old = path + ".replaced";
+  fs::remove_all(old);
+  fs::rename(path, old);
+  fs::rename(built, path);
+  fs::remove_all(old);
+}
+
 }  // namespace rimetree::ms

@@ -1,6 +1,7 @@
 // The folder in which a set is built until it is whole, held by one process at a time.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace rimetree::ms {
@@ -20,5 +21,11 @@ class PartialFolder {
   std::string path_;
   int folder_ = -1;
 };
+
+/// Throws MsError where the path has no folder, or something that is not to be overwritten; `objection`: what speaks
+/// against overwriting it, empty if nothing does.
+void check_destination(const std::string& path, bool overwrite, const std::function<std::string()>& objection);
+/// Renames what was built to the path where it shall be, and removes what is there.
+void take_place(const std::string& built, const std::string& path);
 
 }  // namespace rimetree::ms

@@ -211,6 +211,14 @@ std::string CasacoreTable::reference(const std::string& column) const {
   });
 }
 
+std::string CasacoreTable::keyword(const std::string& name) const {
+  return guarded("looking for keyword " + name + " of " + path(), [&]() -> std::string {
+    const casacore::TableRecord& keywords = impl_->table.keywordSet();
+    if (!keywords.isDefined(name) || keywords.dataType(name) != casacore::TpString) return {};
+    return keywords.asString(name);
+  });
+}
+
 bool CasacoreTable::has_subtable(const std::string& name) const {
   return guarded("looking for table " + name + " of " + path(), [&] {
     const casacore::TableRecord& keywords = impl_->table.keywordSet();

@@ -62,6 +62,8 @@ class CasacoreTable {
   /// What the numbers of a column are measured from, as its keyword MEASINFO has it, e.g. UTC; empty if it says
   /// nothing.
   std::string reference(const std::string& column) const;
+  /// A keyword of the table that is text; empty if there is none.
+  std::string keyword(const std::string& name) const;
   bool has_subtable(const std::string& name) const;
   CasacoreTable subtable(const std::string& name) const;
 

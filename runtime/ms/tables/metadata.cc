@@ -8,6 +8,45 @@
 namespace rimetree::ms {
 namespace {
 
+std::vector<Polarization> read_polarizations(const CasacoreTable& main) {
+  const CasacoreTable table = main.subtable("POLARIZATION");
+  std::vector<Polarization> setups(table.n_row());
+  for (std::size_t row = 0; row < setups.size(); ++row) setups[row].correlation_type = table.int_cell("CORR_TYPE", row);
+  return setups;
+}
+
+std::vector<DataDescription> read_data_descriptions(const CasacoreTable& main, const Metadata& other) {
+  const CasacoreTable table = main.subtable("DATA_DESCRIPTION");
+  const std::vector<int> windows = table.ints("SPECTRAL_WINDOW_ID", 0, table.n_row());
+  const std::vector<int> setups = table.ints("POLARIZATION_ID", 0, table.n_row());
+  std::vector<DataDescription> descriptions(table.n_row());
+  const auto problem = [&table](std::size_t row, const char* column, const char* other_table, int id, std::size_t n) {
+    if (id >= 0 && static_cast<std::size_t>(id) < n) return std::string();
+    return "column " + std::string(column) + " of " + table.path() + ", row " + std::to_string(row) +
+           ": expected a row of table " + other_table + ", which " + rows_text(n) + ", got " + std::to_string(id);
+  };
+  for (std::size_t row = 0; row < descriptions.size(); ++row) {
+    descriptions[row] = {windows[row], setups[row]};
+    std::string found =
+        problem(row, "SPECTRAL_WINDOW_ID", "SPECTRAL_WINDOW", windows[row], other.spectral_windows.size());
+    if (found.empty()) found = problem(row, "POLARIZATION_ID", "POLARIZATION", setups[row], other.polarizations.size());
+    if (!found.empty()) descriptions[row] = {-1, -1, found};
+  }
+  return descriptions;
+}
+
+std::vector<Observation> read_observations(const CasacoreTable& main) {
+  if (!main.has_subtable("OBSERVATION")) return {};
+  const CasacoreTable table = main.subtable("OBSERVATION");
+  std::vector<Observation> observations(table.n_row());
+  for (std::size_t row = 0; row < observations.size(); ++row) {
+    observations[row] = {table.text("TELESCOPE_NAME", row), table.text("OBSERVER", row)};
+  }
+  return observations;
+}
+
+}  // namespace
+
 std::vector<Antenna> read_antennas(const CasacoreTable& main) {
   const CasacoreTable table = main.subtable("ANTENNA");
   const std::vector<double> diameters = table.doubles("DISH_DIAMETER", 0, table.n_row());
@@ -61,45 +100,6 @@ std::vector<SpectralWindow> read_spectral_windows(const CasacoreTable& main) {
   }
   return windows;
 }
-
-std::vector<Polarization> read_polarizations(const CasacoreTable& main) {
-  const CasacoreTable table = main.subtable("POLARIZATION");
-  std::vector<Polarization> setups(table.n_row());
-  for (std::size_t row = 0; row < setups.size(); ++row) setups[row].correlation_type = table.int_cell("CORR_TYPE", row);
-  return setups;
-}
-
-std::vector<DataDescription> read_data_descriptions(const CasacoreTable& main, const Metadata& other) {
-  const CasacoreTable table = main.subtable("DATA_DESCRIPTION");
-  const std::vector<int> windows = table.ints("SPECTRAL_WINDOW_ID", 0, table.n_row());
-  const std::vector<int> setups = table.ints("POLARIZATION_ID", 0, table.n_row());
-  std::vector<DataDescription> descriptions(table.n_row());
-  const auto problem = [&table](std::size_t row, const char* column, const char* other_table, int id, std::size_t n) {
-    if (id >= 0 && static_cast<std::size_t>(id) < n) return std::string();
-    return "column " + std::string(column) + " of " + table.path() + ", row " + std::to_string(row) +
-           ": expected a row of table " + other_table + ", which " + rows_text(n) + ", got " + std::to_string(id);
-  };
-  for (std::size_t row = 0; row < descriptions.size(); ++row) {
-    descriptions[row] = {windows[row], setups[row]};
-    std::string found =
-        problem(row, "SPECTRAL_WINDOW_ID", "SPECTRAL_WINDOW", windows[row], other.spectral_windows.size());
-    if (found.empty()) found = problem(row, "POLARIZATION_ID", "POLARIZATION", setups[row], other.polarizations.size());
-    if (!found.empty()) descriptions[row] = {-1, -1, found};
-  }
-  return descriptions;
-}
-
-std::vector<Observation> read_observations(const CasacoreTable& main) {
-  if (!main.has_subtable("OBSERVATION")) return {};
-  const CasacoreTable table = main.subtable("OBSERVATION");
-  std::vector<Observation> observations(table.n_row());
-  for (std::size_t row = 0; row < observations.size(); ++row) {
-    observations[row] = {table.text("TELESCOPE_NAME", row), table.text("OBSERVER", row)};
-  }
-  return observations;
-}
-
-}  // namespace
 
 Metadata read_metadata(const CasacoreTable& main) {
   Metadata metadata;

@@ -73,6 +73,11 @@ struct Metadata {
   std::vector<Observation> observations;
 };
 
+/// Those that tables of solutions have as well.
+std::vector<Antenna> read_antennas(const CasacoreTable& main);
+std::vector<Field> read_fields(const CasacoreTable& main);
+std::vector<SpectralWindow> read_spectral_windows(const CasacoreTable& main);
+
 /// Reads the sub-tables. Throws MsError where one is missing or malformed. What refers to rows that do not exist may be
 /// left over from windows that were taken out: it does no harm where no row of the set is of it.
 Metadata read_metadata(const CasacoreTable& main);

@@ -15,6 +15,8 @@ from ..loading import when_used
 _MODULES = {
     "apply": "apply_tree corrupted_tree slots_of_tree",
     "solutions.beam_solutions": "beam_solutions",
+    "solutions.casa_tables": "read_casa_table",
+    "solutions.casa_writing": "write_casa_tables",
     "calibrating": "calibrate check",
     "solutions.choosing": "chain_for solutions_for",
     "solutions.correction": "JonesUse check_correction correct correction_bytes count_new_flags",
@@ -32,6 +34,7 @@ _MODULES = {
     "report.reports": "CalibrationReport ChunkReport",
     "report.residual_data": "GroupResiduals residuals",
     "report.residual_report": "residual_json without_signal",
+    "solutions.solution_files": "joined_sets read_solutions",
     "solutions.solutions": "Solutions",
     "plan.solve_trees": "DataSelection SolverOptions",
     "stages": "Stage field_numbers plan_stages",

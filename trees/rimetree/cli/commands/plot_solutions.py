@@ -39,7 +39,7 @@ def command(solutions, output, against, term, antenna, direction, reference):
     """
     from rimetree import calibration, plots
 
-    sets = calibration.read_h5parm(solutions)
+    sets = calibration.read_solutions(solutions)
     for file in output:
         pages = plots.plot_solutions(
             sets,

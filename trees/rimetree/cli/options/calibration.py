@@ -134,7 +134,7 @@ def held_files(asked: AskedCalibration) -> list:
     """The solutions of each file of --hold, of the terms of --hold-terms."""
     from rimetree import calibration
 
-    files = [calibration.read_h5parm(file) for file in asked.hold]
+    files = [calibration.read_solutions(file) for file in asked.hold]
     return files if asked.hold_terms is None else of_terms(files, asked.hold_terms, "--hold-terms")
 
 
@@ -159,7 +159,7 @@ def calibration_options(asked: AskedCalibration, field_id, selection, summary: d
         field_id=field_id,
         selection=selection,
         in_turn=asked.in_turn,
-        start=[one for file in asked.start for one in calibration.read_h5parm(file)],
+        start=[one for file in asked.start for one in calibration.read_solutions(file)],
         flag_solutions=asked.flag_solutions or 0.0,
         flag_data=asked.flag_data or 0.0,
         noise_per=asked.noise_per or "",

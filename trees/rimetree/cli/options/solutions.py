@@ -36,7 +36,8 @@ def _with_solution_files(function: Callable, what: str, required: bool) -> Calla
         multiple=True,
         metavar="FILE",
         help=f"{what}H5parm file, written by `rimetree calibrate` or another program; FILE:SET or FILE:SET/TERM for "
-        "one of its solution sets, or one term of it. May be repeated: the first stands outside the next.",
+        "one of its solution sets, or one term of it. Or a calibration table of CASA. May be repeated: the first stands "
+        "outside the next.",
     )(function)
 
 
@@ -62,7 +63,7 @@ def read_solutions(files: Sequence[str], from_field, terms, summary: dict) -> li
     """[file] solution sets, of these fields of a set (None: of all), and of these terms."""
     from rimetree import calibration
 
-    found = [calibration.read_h5parm(file) for file in files]
+    found = [calibration.read_solutions(file) for file in files]
     if from_field is not None:
         fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
         found = of_fields(found, fields, names_of(summary))

@@ -1,0 +1,48 @@
+"""Files of solutions, of whatever format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...arguments import checked
+from ..errors import CalibrationError
+from .casa_tables import is_casa_table, read_casa_table
+from .h5parm import read_h5parm
+from .solutions import Solutions
+
+
+@checked
+def read_solutions(path: str | os.PathLike) -> list[Solutions]:
+    """The solution sets of an H5parm file (`read_h5parm`) or of a table of CASA (`read_casa_table`)."""
+    return read_casa_table(path) if is_casa_table(path) else read_h5parm(path)
+
+
+@checked
+def joined_sets(files: Sequence[Sequence[Solutions]]) -> list[Solutions]:
+    """The sets of several files as those of one, the terms of the first file outside of the next: sets of one window
+    together, which are those whose middle frequencies are nearest. Raises `CalibrationError` where files do not have
+    as many sets."""
+    first, *others = files
+    if any(len(other) != len(first) for other in others):
+        raise CalibrationError(
+            f"the files have {', '.join(str(len(one)) for one in files)} solution sets: only files that are for the same "
+            "windows can be one"
+        )
+    found = list(first)
+    for other in others:
+        left = list(other)
+        for k, one in enumerate(found):
+            nearest = min(left, key=lambda two, one=one: abs(_middle_hz(two) - _middle_hz(one)))
+            left.remove(nearest)
+            found[k] = nearest.inside(one)
+    return found
+
+
+def _middle_hz(solutions: Solutions) -> float:
+    """Of the band; 0 where solutions are for all frequencies."""
+    each = np.concatenate([term.frequency_hz for term in solutions.terms])
+    each = each[each > 0]
+    return float((each.min() + each.max()) / 2) if len(each) else 0.0
