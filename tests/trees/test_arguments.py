@@ -265,13 +265,10 @@ def calls(tmp_path_factory):
         "calibration.check": (calibration.check, {"sky": model, **asked, "stages": stages}),
         "calibration.check_held": (calibration.check_held, {"sets": [], "group": group}),
         "calibration.start_warnings": (calibration.start_warnings, {"sets": [], "group": group, "terms": terms}),
-        "calibration.frequency_warning": (
-            calibration.frequency_warning,
-            {"group": group, "solutions": solutions},
-        ),
-        "calibration.time_warning": (calibration.time_warning, {"group": group, "solutions": solutions}),
-        "calibration.held_warning": (calibration.held_warning, {"group": group, "solutions": solutions}),
-        "calibration.feed_warning": (calibration.feed_warning, {"group": group, "solutions": solutions}),
+        **{
+            f"calibration.{name}": (getattr(calibration, name), {"group": group, "solutions": solutions})
+            for name in ("frequency_warning", "time_warning", "held_warning", "feed_warning")
+        },
         "calibration.field_numbers": (calibration.field_numbers, {"names": ["a"], "wanted": ["a"]}),
         "calibration.count_new_flags": (
             calibration.count_new_flags,
@@ -300,6 +297,13 @@ def calls(tmp_path_factory):
             {"sets": [solutions], "reference_field": 0},
         ),
         "calibration.read_h5parm": (calibration.read_h5parm, {"path": tables}),
+        "calibration.read_casa_table": (calibration.read_casa_table, {"path": tables}),
+        "calibration.read_solutions": (calibration.read_solutions, {"path": tables}),
+        "calibration.joined_sets": (calibration.joined_sets, {"files": [[solutions]]}),
+        "calibration.write_casa_tables": (
+            calibration.write_casa_tables,
+            {"prefix": tables, "files": [[solutions]], "ms": path, "direction": "x"},
+        ),
         "calibration.write_h5parm": (calibration.write_h5parm, {"path": tables, "sets": [solutions]}),
         "calibration.residuals": (
             calibration.residuals,

@@ -8,8 +8,10 @@ What is read and written (conventions as CASA 6.7 applies them):
     K Jones, Kcross Jones  ns [2]          delay, with phases so that there is none in the middle of the window
     D Jones, Df Jones  complex [2]         leakage: of the second feed in the first, and the other way round
     X Jones, Xf Jones  complex [1]         diag: of the first feed
+    Fringe Jones  rad, ns, s/s [2]         delay as of K Jones, phase and rate
 
-CASA itself takes out leakages to first order only.
+CASA itself takes out leakages to first order, of crossed hands only, and its rates turn phases by the middle frequency
+of the window, not by that of the channel.
 """
 
 from __future__ import annotations
@@ -41,10 +43,11 @@ class _CasaKind:
 
 
 _GAINS, _LEAKAGES = _CasaKind("diag", ("0", "1")), _CasaKind("leakage", ("01", "10"))
-_DELAYS, _PHASES = _CasaKind("delay", ("0", "1")), _CasaKind("diag", ("0",))
+_DELAYS, _FIRST_FEED = _CasaKind("delay", ("0", "1")), _CasaKind("diag", ("0",))
 _KINDS = {
     "G": _GAINS, "B": _GAINS, "T": _CasaKind("scalar", ("",)), "Tf": _CasaKind("scalar", ("",)),
-    "K": _DELAYS, "Kcross": _DELAYS, "D": _LEAKAGES, "Df": _LEAKAGES, "X": _PHASES, "Xf": _PHASES,
+    "K": _DELAYS, "Kcross": _DELAYS, "D": _LEAKAGES, "Df": _LEAKAGES, "X": _FIRST_FEED, "Xf": _FIRST_FEED,
+    "Fringe": _DELAYS,
 }  # fmt: skip
 
 
@@ -55,7 +58,8 @@ def is_casa_table(path: str | os.PathLike) -> bool:
 
 @checked
 def read_casa_table(path: str | os.PathLike) -> list[Solutions]:
-    """The solutions of one table, of each spectral window that has any; the term has the name of the folder.
+    """The solutions of one table, of each spectral window that has any; the term is called what stands behind the last
+    point of the table's name, as "G0" of "obs.G0".
 
     Feeds and data descriptions are those of the set that the table was made from, where that is still there. Raises
     `CalibrationError` for kinds of tables that are not known, and `Error` where it cannot be read.
@@ -118,59 +122,82 @@ class _MadeFrom:
 
 
 def _term(path: str, kind: _CasaKind, table: dict, rows: dict) -> TermSolutions:
-    values, flags, errors = (np.asarray(rows[name]) for name in ("values", "flags", "errors"))
-    if values.shape[2] != len(kind.elements):
-        raise CalibrationError(
-            f"{path}: rows have {values.shape[2]} parameters, expected {len(kind.elements)} as of {table['kind']}"
-        )
     window = table["windows"][rows["window_id"]]
     frequency_hz, width_hz = (np.asarray(window[name]) for name in ("frequency_hz", "width_hz"))
-    if len(frequency_hz) != values.shape[1]:
-        if values.shape[1] != 1:
-            raise CalibrationError(
-                f"{path}: window {rows['window_id']} has {len(frequency_hz)} channels, its solutions {values.shape[1]}"
-            )
-        frequency_hz, width_hz = frequency_hz.mean(keepdims=True), np.abs(width_hz).sum(keepdims=True)
-    times = _Times.of(rows)
-    axes = {
-        "time_s": times.centre_s, "time_width_s": times.width_s,
-        "frequency_hz": np.sort(frequency_hz), "frequency_width_hz": np.abs(width_hz)[np.argsort(frequency_hz)],
-        "antennas": tuple(name for name, _ in table["antennas"]), "directions": ("",), "field_ids": times.field_id,
-    }  # fmt: skip
-    of = np.argsort(frequency_hz)
+    n_channel = np.asarray(rows["values"]).shape[1]
+    if n_channel not in (1, len(frequency_hz)):
+        raise CalibrationError(
+            f"{path}: window {rows['window_id']} has {len(frequency_hz)} channels, its solutions {n_channel}"
+        )
+    middle_hz = frequency_hz.mean(keepdims=True)
+    if n_channel < len(frequency_hz):
+        frequency_hz, width_hz = middle_hz, np.abs(width_hz).sum(keepdims=True)
+    found, bad = _found(path, kind, table["kind"], rows, float(middle_hz[0]))
+    times, ascending = _Times.of(rows), np.argsort(frequency_hz)
+    antennas = tuple(name for name, _ in table["antennas"])
     elements = KINDS[kind.kind].elements
-    shape = (len(times.centre_s), len(of), len(axes["antennas"]), 1, len(elements))
-    complex_values = np.zeros(shape, complex)
-    flag, error = np.ones(shape, bool), np.full(shape, np.nan)
+    shape = (len(times.centre_s), n_channel, len(antennas), 1, len(elements))
     place = times.of_row, slice(None), np.asarray(rows["antenna_id"]), 0
+    flag = np.ones(shape, bool)
+    flag[place] = bad[:, ascending].all(axis=-1, keepdims=True)  # of elements that a table leaves as they are
+    value = {quantity: np.broadcast_to(neutral(quantity, elements), shape).copy() for quantity in found}
+    sigma = {quantity: np.full(shape, np.nan) for quantity in found}
     for k, element in enumerate(kind.elements):
-        e = elements.index(element)
-        complex_values[(*place, e)] = values[:, of, k]
-        flag[(*place, e)] = (flags[:, of, k] != 0) | ~np.isfinite(values[:, of, k])
-        error[(*place, e)] = np.where(errors[:, of, k] > 0, errors[:, of, k], np.nan)
-    others = [e for e, element in enumerate(elements) if element not in kind.elements]  # as of the unit matrix
-    flag[..., others] = flag[..., [elements.index(e) for e in kind.elements]].all(axis=-1, keepdims=True)
-    value, sigma = _quantities(kind.kind, complex_values, error, float(frequency_hz.mean()))
-    for quantity, array in value.items():
-        neutral_values = neutral(quantity, elements)
-        array[flag] = np.broadcast_to(neutral_values, shape)[flag]
-        array[..., others] = neutral_values[others]
+        to = (*place, elements.index(element))
+        own_bad = flag[to] = bad[:, ascending, k]
+        for quantity, (values, errors) in found.items():
+            value[quantity][to] = np.where(own_bad, neutral(quantity, (element,)), values[:, ascending, k])
+            sigma[quantity][to] = np.where(own_bad, np.nan, errors[:, ascending, k])
     return TermSolutions(
-        os.path.basename(path), kind.kind, elements, **axes, value=value, sigma=sigma, flag=flag,
-    )  # fmt: skip
+        name=_name(path),
+        kind=kind.kind,
+        elements=elements,
+        time_s=times.centre_s,
+        time_width_s=times.width_s,
+        frequency_hz=frequency_hz[ascending],
+        frequency_width_hz=np.abs(width_hz)[ascending],
+        antennas=antennas,
+        directions=("",),
+        value=value,
+        sigma=sigma,
+        flag=flag,
+        field_ids=times.field_id,
+    )
 
 
-def _quantities(kind: str, values: NDArray, error: NDArray, middle_hz: float) -> tuple[dict, dict]:
-    """{quantity: values}, {quantity: errors} of what a table says."""
-    if kind == "delay":
-        clock_s, error_s = values.real * _NS, error * _NS
-        turn = -2 * np.pi * middle_hz
-        return {"clock": clock_s, "phase": turn * clock_s}, {"clock": error_s, "phase": abs(turn) * error_s}
-    amplitude = np.abs(values)
-    of_phase = np.divide(error, amplitude, out=np.full(error.shape, np.nan), where=amplitude > 0)
-    found = {"amplitude": (amplitude, error), "phase": (np.angle(values), of_phase)}
-    own = {quantity: found[quantity] for quantity in KINDS[kind].quantities}
-    return {q: value for q, (value, _) in own.items()}, {q: sigma for q, (_, sigma) in own.items()}
+def _name(path: str) -> str:
+    folder = os.path.basename(path)
+    return folder.rpartition(".")[2] or folder
+
+
+def _found(path: str, kind: _CasaKind, casa_kind: str, rows: dict, middle_hz: float) -> tuple[dict, NDArray[np.bool_]]:
+    """{quantity: (values, errors)} of what a table says, and what is flagged: all [row, channel, element]."""
+    values, flags, errors = (np.asarray(rows[name]) for name in ("values", "flags", "errors"))
+    bad, errors = (flags != 0) | ~np.isfinite(values), np.where(errors > 0, errors, np.nan)
+    n, expected = values.shape[2], (6, 8) if casa_kind == "Fringe Jones" else (len(kind.elements),)
+    if n not in expected:
+        raise CalibrationError(f"{path}: rows have {n} parameters, expected {expected[-1]} as of {casa_kind}")
+    if casa_kind == "Fringe Jones":
+        of_feed = [one.reshape(*one.shape[:2], 2, n // 2) for one in (values.real, errors, bad)]
+        (phase, delay, rate), own = np.moveaxis(of_feed[0][..., :3], -1, 0), np.moveaxis(of_feed[1][..., :3], -1, 0)
+        bad = of_feed[2].any(axis=-1)
+        if (of_feed[0][..., 3:][~bad] != 0).any():
+            raise CalibrationError(f"{path} has dispersive delays, which are not understood")
+        of_delay = _delay(delay, own[1], middle_hz)
+        of_phase = (phase + of_delay["phase"][0], np.hypot(own[0], of_delay["phase"][1]))
+        return of_delay | {"phase": of_phase, "rate": (rate, own[2])}, bad
+    if kind is _DELAYS:
+        return _delay(values.real, errors, middle_hz), bad
+    amplitude = np.abs(values).astype(float)
+    of_phase = np.divide(errors, amplitude, out=np.full(errors.shape, np.nan), where=amplitude > 0)
+    return {"amplitude": (amplitude, errors), "phase": (np.angle(values), of_phase)}, bad
+
+
+def _delay(delay_ns: NDArray, error_ns: NDArray, middle_hz: float) -> dict[str, tuple[NDArray, NDArray]]:
+    """As a delay and the phase that it has at 0 Hz, if there is none in the middle of the band."""
+    clock_s, error_s = delay_ns.astype(float) * _NS, error_ns * _NS
+    turn = 2 * np.pi * middle_hz
+    return {"clock": (clock_s, error_s), "phase": (-turn * clock_s, turn * error_s)}
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,8 @@ def joined_sets(files: Sequence[Sequence[Solutions]]) -> list[Solutions]:
     as many sets."""
     first, *others = files
     if any(len(other) != len(first) for other in others):
-        raise CalibrationError(
-            f"the files have {', '.join(str(len(one)) for one in files)} solution sets: only files that are for the same "
-            "windows can be one"
-        )
+        counts = ", ".join(str(len(one)) for one in files)
+        raise CalibrationError(f"the files have {counts} solution sets: only those for the same windows can be one")
     found = list(first)
     for other in others:
         left = list(other)

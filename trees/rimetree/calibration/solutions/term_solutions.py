@@ -195,7 +195,8 @@ class TermSolutions:
         if method == "nearest":
             values = {q: table[..., d, :][np.ix_(i, j, own)] for q, table in self.value.items()}
             if "rate" in values:  # so long after the middle it is a delay
-                values["clock"] = values.pop("rate") * (times - self.time_s[i])[:, None, None, None]
+                since_s = (times - self.time_s[i])[:, None, None, None]
+                values["clock"] = values.get("clock", 0.0) + values.pop("rate") * since_s
         else:
             tables = self.value if phases is None else {**self.value, "phase": phases}
             values = {}
@@ -212,7 +213,7 @@ class TermSolutions:
                     for k, one in enumerate(along_time):
                         values[q][:, cells, k] = self._along_frequency(q, *one, frequencies[cells], of_window)
             if "rate" in values:
-                values["clock"] = values.pop("rate")
+                values["clock"] = values.get("clock", 0.0) + values.pop("rate")
         found = jones_of(values, self.elements, frequencies[None, :, None])
         off = missing.any(axis=-1) if not self.diagonal else missing.all(axis=-1)
         found[off] = np.eye(2)

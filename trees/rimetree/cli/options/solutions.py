@@ -36,8 +36,8 @@ def _with_solution_files(function: Callable, what: str, required: bool) -> Calla
         multiple=True,
         metavar="FILE",
         help=f"{what}H5parm file, written by `rimetree calibrate` or another program; FILE:SET or FILE:SET/TERM for "
-        "one of its solution sets, or one term of it. Or a calibration table of CASA. May be repeated: the first stands "
-        "outside the next.",
+        "one of its solution sets, or one term of it; or a calibration table of CASA. May be repeated: the first "
+        "stands outside the next.",
     )(function)
 
 

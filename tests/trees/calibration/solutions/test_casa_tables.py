@@ -1,0 +1,253 @@
+"""Tables of CASA, read and written, against formulas for which CASA 6.7 `applycal` gave the same corrected data."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import _core, calibration
+from rimetree.calibration import CalibrationError, Solutions, read_casa_table, write_casa_tables
+
+TIMES_S = 5.0e9 + 10.0 * np.arange(3)  # slots of `small_ms`
+FREQUENCY_HZ = 1.4e9 + 1e6 * np.arange(8)
+MIDDLE_HZ = FREQUENCY_HZ.mean()
+N_ANTENNA = 4
+
+
+def gains(v, t, f):
+    return np.diag(v)
+
+
+def delays(v, t, f):
+    return np.diag(np.exp(2j * np.pi * v.real * 1e-9 * (f - MIDDLE_HZ)))
+
+
+def leakages(v, t, f):
+    return np.array([[1, v[0]], [v[1], 1]])
+
+
+def fringes(v, t, f):
+    phase, delay_ns, rate, _ = v.real.reshape(2, 4).T
+    return np.diag(np.exp(1j * (phase + 2 * np.pi * (delay_ns * 1e-9 * (f - MIDDLE_HZ) + rate * t * f))))
+
+
+#: Kind: (parameters, channels, scale of each, matrix of them so long after the interval's middle, at a frequency)
+KINDS = {
+    "G": (2, 1, 1.0, gains),
+    "B": (2, 8, 1.0, gains),
+    "T": (1, 1, 1.0, lambda v, t, f: v[0] * np.eye(2)),
+    "Tf": (1, 8, 1.0, lambda v, t, f: v[0] * np.eye(2)),
+    "K": (2, 1, 20.0, delays),
+    "Kcross": (2, 1, 20.0, delays),
+    "D": (2, 1, 0.2, leakages),
+    "Df": (2, 8, 0.2, leakages),
+    "X": (1, 1, 1.0, lambda v, t, f: np.diag([v[0], 1])),
+    "Xf": (1, 8, 1.0, lambda v, t, f: np.diag([v[0], 1])),
+    "Fringe": (8, 1, np.array([1, 20, 1e-11, 0] * 2), fringes),
+}
+REAL = ("K", "Kcross", "Fringe")
+
+
+def rows_of(kind, times_s=TIMES_S, *, window_id=0, field_id=0, interval_s=10.0, seed=1):
+    """Rows with random values: those of an antenna and a time follow each other along antennas."""
+    n_parameter, n_channel, scale, _ = KINDS[kind]
+    n = len(times_s) * N_ANTENNA
+    rng = np.random.default_rng(seed)
+    shape = (n, n_channel, n_parameter)
+    values = rng.normal(size=shape) * scale + (0 if kind in REAL else 1j * scale * rng.normal(size=shape))
+    return {
+        "window_id": window_id,
+        "time_s": np.repeat(times_s, N_ANTENNA),
+        "interval_s": np.full(n, interval_s),
+        "field_id": np.full(n, field_id, np.int32),
+        "antenna_id": np.tile(np.arange(N_ANTENNA, dtype=np.int32), len(times_s)),
+        "values": values.astype(np.complex64),
+        "errors": np.full(shape, 0.01, np.float32),
+        "flags": np.zeros(shape, np.uint8),
+    }
+
+
+def make(path, ms, kind, rows, *, basis="unknown", named=None):
+    table = {"kind": f"{kind} Jones", "basis": basis, "ms_name": named or str(ms), "is_complex": kind not in REAL}
+    _core.create_calibration_table(str(path), table | {"rows": rows}, str(ms), False)
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_matrices_are_those_of_casa(small_ms, tmp_path, kind):
+    rows = rows_of(kind)
+    rows["flags"][5] = 1  # antenna 1 at the second time
+    path = make(tmp_path / f"obs.{kind}0", small_ms(), kind, [rows])
+    (found,) = calibration.read_solutions(path)
+    (term,) = found.terms
+    assert term.name == f"{kind}0" and found.provenance["program"] == "CASA"
+    matrix = KINDS[kind][3]
+    for antenna in range(N_ANTENNA):
+        matrices, bad = found.jones(f"A{antenna}", TIMES_S + 2.0, FREQUENCY_HZ)
+        for t in range(3):
+            value = rows["values"][t * N_ANTENNA + antenna].astype(complex)
+            flagged = (t, antenna) == (1, 1)
+            assert (bad[t] == flagged).all()
+            for c, frequency_hz in enumerate(FREQUENCY_HZ):
+                expected = matrix(value[c if len(value) > 1 else 0], 2.0, frequency_hz)
+                np.testing.assert_allclose(matrices[t, c], np.eye(2) if flagged else expected, atol=2e-6)
+
+
+def test_errors_are_standard_deviations(small_ms, tmp_path):
+    rows = rows_of("G")
+    rows["errors"][0] = 0
+    (found,) = read_casa_table(make(tmp_path / "G", small_ms(), "G", [rows]))
+    (term,) = found.terms
+    assert np.isnan(term.sigma["amplitude"][0, 0, 0, 0]).all()
+    np.testing.assert_allclose(term.sigma["amplitude"][1:], 0.01, rtol=1e-6)
+    np.testing.assert_allclose(term.sigma["phase"][1:] * term.value["amplitude"][1:], 0.01, rtol=1e-5)
+
+
+def test_rows_in_any_order_and_antennas_that_are_missing(small_ms, tmp_path):
+    ms, rows = small_ms(), rows_of("B")
+    (expected,) = read_casa_table(make(tmp_path / "all", ms, "B", [rows]))
+    some = np.random.default_rng(3).permutation(12)
+    some = some[some % N_ANTENNA != 2]
+    chosen = {name: np.ascontiguousarray(value[some]) for name, value in rows.items() if name != "window_id"}
+    (found,) = read_casa_table(make(tmp_path / "some", ms, "B", [chosen | {"window_id": 0}]))
+    for antenna in ("A0", "A1", "A3"):
+        np.testing.assert_array_equal(
+            found.jones(antenna, TIMES_S, FREQUENCY_HZ)[0], expected.jones(antenna, TIMES_S, FREQUENCY_HZ)[0]
+        )
+    assert found.jones("A2", TIMES_S, FREQUENCY_HZ)[1].all()
+
+
+def test_fields_and_intervals_that_are_not_said(small_ms, tmp_path):
+    rows = rows_of("G", interval_s=0.0)
+    rows["field_id"] = np.repeat(np.array([0, 1, 0], np.int32), N_ANTENNA)
+    (found,) = read_casa_table(make(tmp_path / "G", small_ms(n_field=2), "G", [rows]))
+    (term,) = found.terms
+    np.testing.assert_array_equal(term.field_ids, [0, 1, 0])
+    np.testing.assert_array_equal(term.time_width_s, 10.0)
+    assert found.provenance["fields"] == "0 field0\n1 field1"
+    (one,) = read_casa_table(make(tmp_path / "one", small_ms("b.ms"), "G", [rows_of("G", TIMES_S[:1], interval_s=0.0)]))
+    assert one.terms[0].time_width_s == [np.inf]
+
+
+def test_windows_are_told_apart_by_the_set_they_were_made_from(small_ms, tmp_path):
+    """They are alike here; and feeds are what the set has."""
+    ms = small_ms(n_window=2, correlation_type=(5, 6, 7, 8))
+    path = make(tmp_path / "G", ms, "G", [rows_of("G", window_id=k, seed=k) for k in (0, 1)])
+    sets = read_casa_table(path)
+    assert [one.feed for one in sets] == ["circular"] * 2
+    for group in rt.ms.groups(ms, by_window=True):
+        own = calibration.chain_for([sets], group)
+        (window,) = group.data_desc_ids
+        assert own is not None and own.terms[0].value["amplitude"].flat[0] == pytest.approx(
+            abs(rows_of("G", seed=window)["values"].flat[0])
+        )
+    gone = make(tmp_path / "far", ms, "G", [rows_of("G")], named="none.ms", basis="circular")
+    (alone,) = read_casa_table(gone)
+    assert alone.feed == "circular" and "measurement_set" not in alone.provenance
+
+
+def test_channels_that_descend(small_ms, tmp_path):
+    ms, rows = small_ms(frequency_hz=FREQUENCY_HZ[::-1].copy()), rows_of("B")
+    (found,) = read_casa_table(make(tmp_path / "B", ms, "B", [rows]))
+    matrices, _ = found.jones("A2", TIMES_S, FREQUENCY_HZ[::-1])
+    np.testing.assert_allclose(matrices[1, :, 0, 0], rows["values"][6, :, 0], rtol=1e-6)
+
+
+def test_what_is_no_table_of_casa(small_ms, tmp_path):
+    ms = small_ms()
+    with pytest.raises(CalibrationError, match="is a table of M solutions; those that are understood are G Jones, B J"):
+        read_casa_table(make(tmp_path / "M", ms, "M", []))
+    with pytest.raises(CalibrationError, match="is a table of no solutions"):
+        read_casa_table(ms)
+    with pytest.raises(IsADirectoryError):
+        calibration.read_solutions(ms)
+    with pytest.raises(CalibrationError, match="rows have 2 parameters, expected 1 as of T Jones"):
+        read_casa_table(make(tmp_path / "T", ms, "T", [rows_of("G")]))
+    with pytest.raises(CalibrationError, match="window 0 has 8 channels, its solutions 3"):
+        rows = rows_of("B")
+        short = {name: np.ascontiguousarray(rows[name][:, :3]) for name in ("values", "errors", "flags")}
+        read_casa_table(make(tmp_path / "B", ms, "B", [rows | short]))
+    with pytest.raises(CalibrationError, match="has no solutions"):
+        read_casa_table(make(tmp_path / "empty", ms, "G", []))
+    with pytest.raises(CalibrationError, match="has dispersive delays"):
+        rows = rows_of("Fringe")
+        rows["values"][0, 0, 3] = 1
+        read_casa_table(make(tmp_path / "F", ms, "Fringe", [rows]))
+    rows = rows_of("G")
+    rows["antenna_id"][3] = 7
+    with pytest.raises(rt.Error, match=r"column ANTENNA1 of .*, row 3: expected a row of a table that has rows 0 to 3"):
+        read_casa_table(make(tmp_path / "G", ms, "G", [rows]))
+    with pytest.raises(rt.Error, match="it exists; choose another name"):
+        make(tmp_path / "G", ms, "G", [rows])
+
+
+CHAINS = {
+    "G": [("diag", ("amplitude", "phase"))],
+    "K T": [("delay", ("clock",)), ("tec", ("tec",))],
+    "R": [("rate", ("rate",))],
+    "F": [("full", ("amplitude", "phase"))],
+    "D": [("leakage", ("amplitude", "phase"))],
+    "G F": [("diag", ("amplitude", "phase")), ("full", ("amplitude", "phase"))],
+    "D G R": [("leakage", ("amplitude", "phase")), ("diag", ("amplitude", "phase")), ("rotation", ("rotation",))],
+    "S": [("scalar", ("amplitude", "phase"))],
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
+def test_written_tables_have_the_same_product(small_ms, tmp_path, made_term, chain):
+    """Flagged where a term is flagged, with a value for each time slot at least."""
+    slots_s = 5e9 + 5 + 10.0 * np.arange(24)
+    ms = small_ms(time_s=slots_s, frequency_hz=1.4e9 + 1e6 * np.arange(3))
+    terms = []
+    for k, (kind, quantities) in enumerate(chain):
+        elements = calibration.KINDS[kind].elements
+        term = made_term(kind, elements, quantities, name=f"{kind}{k}", seed=k)
+        if kind == "leakage":
+            term.value["amplitude"][..., [0, 3]] = 1
+            term.value["amplitude"][..., [1, 2]] *= 0.1
+            term.value["phase"][..., [0, 3]] = 0
+        terms.append(term)
+    solutions = Solutions(tuple(terms))
+    paths = write_casa_tables(tmp_path / "out", [[solutions]], ms)
+    assert paths[0] == f"{tmp_path}/out.{paths[0].rpartition('/out.')[2]}" and len(set(paths)) == len(paths)
+    (group,) = rt.ms.groups(ms, by_window=True)
+    read = calibration.chain_for([read_casa_table(path) for path in paths], group)
+    frequency_hz = 1.4e9 + 1e6 * np.arange(3)
+    for antenna in ("A0", "A1", "A2", "A3"):
+        expected, bad = solutions.jones(antenna, slots_s, frequency_hz)
+        found, found_bad = read.jones(antenna, slots_s, frequency_hz)
+        np.testing.assert_array_equal(found_bad, bad)
+        np.testing.assert_allclose(found[~bad.any(axis=-1)], expected[~bad.any(axis=-1)], atol=5e-6)
+    with pytest.raises(rt.Error, match="it exists; choose another name or ask to overwrite it"):
+        write_casa_tables(tmp_path / "out", [[solutions]], ms)
+    assert write_casa_tables(tmp_path / "out", [[solutions]], ms, overwrite=True) == paths
+
+
+def test_terms_of_a_direction_are_written_when_it_is_named(small_ms, tmp_path, solutions):
+    ms = small_ms(time_s=5e9 + 5 + 10.0 * np.arange(24))
+    (path,) = write_casa_tables(tmp_path / "out", [[solutions]], ms)
+    both = write_casa_tables(tmp_path / "out", [[solutions]], ms, direction="south", overwrite=True)
+    assert both == [path, str(tmp_path / "out.P")]
+    (found,) = read_casa_table(both[1])
+    expected, _ = solutions["P"].jones("A1", "south", TIMES_S, FREQUENCY_HZ)
+    np.testing.assert_allclose(found.jones("A1", TIMES_S, FREQUENCY_HZ)[0], expected, atol=1e-6)
+    with pytest.raises(CalibrationError, match="no solutions for direction 'east'; there are north, south"):
+        write_casa_tables(tmp_path / "east", [[solutions]], ms, direction="east")
+
+
+def test_what_cannot_be_written(small_ms, tmp_path, solutions, made_term):
+    ms = small_ms()
+    turn = calibration.TermSolutions(
+        **vars(made_term("parallactic", ("",), ("rotation",), name="P")) | {"text": "P: parallactic"}
+    )
+    with pytest.raises(CalibrationError, match="P is the parallactic angle, which CASA computes itself"):
+        write_casa_tables(tmp_path / "out", [[Solutions((turn,))]], ms)
+    with pytest.raises(CalibrationError, match="two terms have one name: G, G"):
+        write_casa_tables(tmp_path / "out", [[solutions], [solutions]], ms)
+    with pytest.raises(CalibrationError, match="there are no terms to write"):
+        write_casa_tables(tmp_path / "out", [[solutions.only(["P"])]], ms)
+    with pytest.raises(rt.Error, match="there is no directory"):
+        write_casa_tables(tmp_path / "none" / "out", [[solutions]], ms)
+    (tmp_path / "file.G").write_text("precious")
+    with pytest.raises(rt.Error, match="what is there is no table of solutions, so it is not overwritten"):
+        write_casa_tables(tmp_path / "file", [[solutions]], ms, overwrite=True)
+    assert (tmp_path / "file.G").read_text() == "precious"
