@@ -50,6 +50,11 @@ class ReceiverNoise:
         object.__setattr__(self, "noise_jy", noise_jy)
         object.__setattr__(self, "sefd_jy", float(sefd_jy) if sefd_jy.ndim == 0 else tuple(sefd_jy.tolist()))
 
+    @property
+    def any(self) -> bool:
+        """Whether there is noise at all."""
+        return bool(self.noise_jy or np.any(self.sefd_jy))
+
     def of_correlations(self, correlations: Sequence[str]) -> ReceiverNoise:
         """The same for data of these correlations: Stokes I alone is the mean of two feeds, and each of them gets noise
         in trees; `noise_jy` is that of the mean."""

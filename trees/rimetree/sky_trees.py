@@ -292,10 +292,12 @@ def psv_tree(
     there is noise. Other arguments as `sky_nodes`.
     """
     noise = ReceiverNoise(noise_jy, sefd_jy, seed)
-    seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
-    uvw_nodes(ns, baselines, smearing=smearing)
+    if len(sky):
+        seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
+        uvw_nodes(ns, baselines, smearing=smearing)
     for p, q in baselines:
-        value = beside_data(ns, p, q, seen.psv(p, q, ns.uvw(p, q)), add_to=add_to, subtract_from=subtract_from)
+        model = seen.psv(p, q, ns.uvw(p, q)) if len(sky) else rt.Constant(np.zeros((2, 2), complex))
+        value = beside_data(ns, p, q, model, add_to=add_to, subtract_from=subtract_from)
         ns.V(p, q) << noise.added_to(ns, p, q, value)
     return sink_nodes(ns, baselines, column=column)
 

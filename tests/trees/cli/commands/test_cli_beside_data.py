@@ -81,10 +81,56 @@ def test_the_same_is_not_done_twice_to_a_column(command, observed, sky, way):
     once = column_of(path, "DATA")
     assert "DATA of field 0, window 0 had the same model" in command(*same, code=1).stderr
     assert (column_of(path, "DATA") == once).all()
-    command(*same, "--seed", "2")  # other noise
+    assert "had the same model" in command(*same, "--seed", "2", code=1).stderr, "other noise, the same sky"
     command(*same, "--again")
     command("simulate", path, "--sky", sky, "--column", "DATA")
     command(*same)  # what had been done is gone
+
+
+def test_times_that_do_not_meet_are_others(command, observed, sky):
+    """They were warned of as if they might be the same, and those that meet no more than that."""
+    path = observed(n_time=6)
+    same = ("simulate", path, "--sky", sky, "--add-to", "DATA", "--column", "DATA", "--time")
+    assert "second time" not in command(*same, "0s~20s").stderr
+    assert "second time" not in command(*same, "20s~40s").stderr
+    assert "would be a second time" in command(*same, "10s~50s", code=1).stderr
+    assert "would be a second time" in command(*same, "0s~20s", "--antenna", "A0,A1", code=1).stderr
+    assert "second time" not in command(*same, "40s~60s", "--antenna", "A0,A1").stderr
+    assert "are a second time" in command(*same, "40s~60s", "--antenna", "A1,A2").stderr
+    assert "would be a second time" in command("simulate", path, *same[2:-1], code=1).stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--solutions"]], ids=["sky", "solutions"])
+def test_a_new_column_has_the_data_of_rows_that_are_left_out(command, small_ms, sky, tmp_path, options):
+    """They were 0, as those of antennas with themselves."""
+    pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
+    path = small_ms(pairs=pairs, n_field=2, n_time=4)
+    for column in ("DATA", "MODEL_DATA"):
+        tiles = list(rt.ms.tiles(path, [], time_slots=100, autocorrelations=True))
+        for tile in tiles:
+            values = np.ones((*tile["flag"].shape[:3], 2, 2)) * (3 if column == "DATA" else 0)
+            write_column(path, tile, values, column, options={"field_id": tile["field_id"], "autocorrelations": True})
+    if options:
+        command("calibrate", path, "--sky", sky, "--term", "P: phase", "--out", tmp_path / "g.h5")
+        options = ["--solutions", tmp_path / "g.h5"]
+    command("simulate", path, "--sky", sky, *options, "--field", "0", "--add-to", "DATA", "--column", "SUM")
+    for tile in rt.ms.tiles(path, ["SUM"], time_slots=100, autocorrelations=True):
+        for pair, own in zip(tile["baselines"], tile["columns"]["SUM"], strict=True):
+            changed = tile["field_id"] == 0 and pair[0] != pair[1]
+            assert (abs(own - 3).max() > 0.1) == changed, (pair, tile["field_id"])
+    kept = command("simulate", path, "--sky", sky, "--field", "0", "--add-to", "DATA", "--column", "SUM")
+    assert "is new" not in kept.stderr
+
+
+def test_noise_is_not_added_twice(command, observed):
+    """Noise alone into the column that is read was "the sky model has no sources"."""
+    path = observed()
+    same = ("simulate", path, "--noise", "0.5", "--add-to", "DATA", "--column", "DATA")
+    before = column_of(path, "DATA")
+    command(*same)
+    assert np.std((column_of(path, "DATA") - before).real) == pytest.approx(0.5, rel=0.2)
+    assert "had the same noise added" in command(*same, code=1).stderr
+    command(*same, "--seed", "2")
 
 
 def test_noise_alone(command, observed):
@@ -145,6 +191,7 @@ def test_what_is_no_sum(command, small_ms, sky, options, code, said):
         (["--noise", "1", "--beam", "airy"], "--beam goes with --sky"),
         (["--noise", "1", "--no-smearing"], "--no-smearing goes with --sky"),
         (["--noise", "1", "--solutions", "g.h5"], "--solutions goes with --sky"),
+        (["--noise", "1", "--subtract-from", "DATA", "--column", "A"], "--subtract-from goes with --sky"),
     ],
 )
 def test_what_needs_a_sky(command, small_ms, options, said):

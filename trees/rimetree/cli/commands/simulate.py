@@ -96,7 +96,7 @@ def command(
     from ..runs.skies import run_trees_of_sky
 
     ways = {"--many-node": many_node, "--verify": verify, "--as-written": as_written, "--together": as_written is False}
-    _require_together(sky, noise, solutions, ways)
+    _require_together(sky, noise, beside, solutions, ways)
     require_ms(ms)
     beams.require(sky, phase_centre)
     check_output(ms, column, wait, read=beside.column)
@@ -136,11 +136,13 @@ def command(
         print_reports(reports, report)
 
 
-def _require_together(sky, noise, solutions, others: dict) -> None:
+def _require_together(sky, noise, beside, solutions, others: dict) -> None:
     """Raises where there is nothing to predict; where options of trees without solutions are given with some, or the
     other way round; and where there are options of a sky without one."""
     if not sky and not noise.any:
         raise click.UsageError("give a sky model with --sky, or --sefd or --noise for noise alone")
+    if not sky and beside.subtract_from:
+        raise click.UsageError("--subtract-from goes with --sky; --add-to COLUMN adds noise alone")
     alone = ("sky_format", "skip_unsupported", "patches", "solutions", "no_smearing", "phase_centre", "many_node")
     refuse_without("--sky", bool(sky), *alone)
     refuse_without("--solutions", bool(solutions), "from_field", "terms", "interpolation", "no_flag_version")

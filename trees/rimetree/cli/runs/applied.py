@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from ..errors import Failed
@@ -27,10 +29,10 @@ class AppliedNotes:
     def __init__(self, ms: str, column: str, done: Sequence[tuple], selection):
         self._ms, self._column = os.fspath(ms), column
         when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        chosen = _ALL if selection is None else selection.text
+        chosen = {"rows": _ALL} if selection is None else _rows_of(selection)
         self._before = self._read()
         self._now = [
-            {"when": when, "rows": chosen, "field": group.field_id, "windows": list(group.data_desc_ids), **digests}
+            {"when": when, **chosen, "field": group.field_id, "windows": list(group.data_desc_ids), **digests}
             for group, digests in done
         ]
 
@@ -61,7 +63,7 @@ class AppliedNotes:
                 if again:
                     log(f"warning: {self._ms}: {text}; it is a second time")
                     return
-                if _ALL in (before["rows"], now["rows"]) or before["rows"] == now["rows"]:
+                if _certainly_meet(before, now):
                     raise Failed(
                         f"{self._ms}: {text}; it would be a second time. Give --again where that is meant, or where "
                         "another program has brought back what was there before"
@@ -93,12 +95,36 @@ def applied_digests(solutions, model=None, *, correct: bool = True, direction: s
 
 
 def summed_digests(model, noise, *, subtract: bool, solutions=None) -> dict[str, str]:
-    """{what: digest} of adding a sky and noise to a column, or subtracting it, as these solutions have it seen."""
+    """{what: digest} of adding a sky to a column, or subtracting it, as these solutions have it seen, and of adding
+    noise."""
     from rimetree.calibration.model.models import as_model
     from rimetree.calibration.solutions.fingerprint import fingerprint_of
 
-    own = "" if solutions is None else f"{fingerprint_of(solutions)} "
-    return {"subtracted" if subtract else "added": _digest(f"{own}{as_model(model).fingerprint} {noise}")}
+    found = {"noise": _digest(repr(noise))} if noise.any else {}
+    if len(model):
+        own = "" if solutions is None else f"{fingerprint_of(solutions)} "
+        found["subtracted" if subtract else "added"] = _digest(f"{own}{as_model(model).fingerprint}")
+    return found
+
+
+def _rows_of(selection) -> dict:
+    """What a selection chooses: all of it as text, the times, and the rest as text."""
+    rest = replace(selection, times_s=())
+    return {"rows": selection.text, "times_s": [list(pair) for pair in selection.times_s], "rest": rest.text}
+
+
+def _meet(before: dict, now: dict) -> bool:
+    """Whether times that were chosen overlap, as far as they are known."""
+    pairs = itertools.product(before.get("times_s", ()), now.get("times_s", ()))
+    return not (before.get("times_s") and now.get("times_s")) or any(
+        one[0] < other[1] and other[0] < one[1] for one, other in pairs
+    )
+
+
+def _certainly_meet(before: dict, now: dict) -> bool:
+    """Whether rows of `before` are among those of `now`, whose times overlap."""
+    rests = [one.get("rest", one["rows"]) for one in (before, now)]
+    return _ALL in rests or rests[0] == rests[1]
 
 
 def _digest(text: str) -> str:
@@ -109,6 +135,7 @@ _SAID = {
     "corrected": "solutions applied",
     "subtracted": "model subtracted",
     "added": "model added",
+    "noise": "noise added",
     "weighed": "solutions applied",
 }
 
@@ -119,7 +146,8 @@ def _what(before: dict, now: dict) -> list[str]:
 
 def _same_rows(before: dict, now: dict) -> bool:
     """Whether some rows may be the same."""
-    return before.get("field") == now["field"] and not set(before.get("windows", ())).isdisjoint(now["windows"])
+    windows = set(before.get("windows", ()))
+    return before.get("field") == now["field"] and not windows.isdisjoint(now["windows"]) and _meet(before, now)
 
 
 def _same(before: dict, now: dict) -> bool:

@@ -15,6 +15,7 @@ from ..output import log
 from .applied import AppliedNotes, applied_digests, summed_digests
 from .applying_text import new_flags_text, warn_of_antennas, warn_of_family, warn_of_other_data
 from .groups import memory_text, run_in_turn
+from .skies import fill_new_column
 
 
 def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accuracy: dict, **how) -> list:
@@ -68,6 +69,8 @@ def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accur
         version = rt.ms.save_flags_before(ms, "simulate" if predicts else "apply")
         restoring = shlex.join(["rimetree", "flags", "restore", str(ms), version.name])
         log(f"flags are saved as {version.name}: `{restoring}` brings them back")
+    if predicts and read is not None:
+        fill_new_column(ms, groups, read, options["column"], how.get("wait", 0.0))
     reports = run_in_turn(ms, jobs, wait_s=how.get("wait", 0.0))
     if notes is not None:
         notes.add()
