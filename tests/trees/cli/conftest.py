@@ -57,3 +57,14 @@ def kat7(tmp_path):
         bands=rt.ms.Band.regular(1.4e9, 4e6, 4),
     )
     return tmp_path / "kat7.ms"
+
+
+@pytest.fixture
+def layout(tmp_path):
+    """Two antennas: four inputs."""
+    mwa = rt.telescopes.get("mwa")
+    lines = ["# feed: linear", "# band_centre_hz: 154e6", "# band_width_hz: 1.28e6", "name,x,y,z,diameter"]
+    lines += [f"{mwa.antenna_names[k]},{','.join(map(str, mwa.ecef_m[k]))},4" for k in (0, 1)]
+    file = tmp_path / "two.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,19 @@ import numpy as np
 
 from .._core import Error
 from ..arguments import check_fields, checked
-from ..nodes import Channelise, Constant, Correlate, Correlation, Multiply, Sink, Spigot, VisPhaseShift, Voltages
+from ..nodes import (
+    Channelise,
+    Constant,
+    Correlate,
+    Correlation,
+    MergeFlags,
+    Multiply,
+    Sink,
+    Spigot,
+    VisPhaseShift,
+    Voltages,
+    ZeroFlagger,
+)
 from ..observing.measurement_set import Band
 from ..utc import require_date
 from ..writing.scope import NodeScope
@@ -116,13 +129,14 @@ class Recording:
         return max(1, round(wanted_s * self.channel_rate_hz))
 
     def n_sample(self) -> int:
-        """Whole samples of a channel that all files have, the shortest counting, or the stream will have."""
+        """Whole samples of a channel that all files have (where what is lost is masked: that any file has), or that the
+        stream will have."""
         if self.is_stream:
             return round(self.duration_s * self.channel_rate_hz)
         return self._n_file_sample() // self.samples_per_spectrum
 
     def length_s(self) -> float:
-        """Of the files, the shortest counting, or of the stream."""
+        """Of what `n_sample` counts."""
         return self.duration_s if self.is_stream else self._n_file_sample() / self.sample_rate_hz
 
     def beyond_s(self, used_s: float) -> dict[str, float]:
@@ -134,21 +148,44 @@ class Recording:
         return {file: beyond_s for file, beyond_s in found.items() if beyond_s > least_s}
 
     def _n_file_sample(self) -> int:
-        return min(self._samples_of_files().values())
+        each = self._samples_of_files().values()
+        return max(each) if self.lost == "mask" else min(each)
 
     def _samples_of_files(self) -> dict[str, int]:
-        """Whole samples of each file, each of all inputs and channels."""
-        import os
-
+        """Where each file ends: whole samples of all inputs and channels from the first that all files have."""
         inputs = self.n_input // len(self.files) if self.order == "groups" else self.n_input
         step = BYTES_OF_FORMATS[self.format] * (self.file_channels * inputs + (self.order == "groups"))
         try:
             for file in self.files:
                 if os.path.exists(file) and not os.path.isfile(file):
                     raise Error(f"cannot read {file!r}: it is no plain file of samples")
-            return {file: os.path.getsize(file) // step for file in self.files}
+            counts = [os.path.getsize(file) // step for file in self.files]
+            if self.order == "groups" and all(counts):
+                counts = self._ends_of_groups(counts, step)
         except OSError as problem:
             raise Error(f"cannot read {problem.filename!r}: {problem.strerror}") from None
+        return dict(zip(self.files, counts, strict=True))
+
+    def _ends_of_groups(self, counts: Sequence[int], step: int) -> list[int]:
+        """Of files with so many groups of `step` bytes, by their counters of 16 bits: those that are lost count, those
+        that come again do not, and files may begin at different times."""
+        counters = []
+        for path, count in zip(self.files, counts, strict=True):
+            with open(path, "rb") as file:
+                first = file.read(2)
+                file.seek((count - 1) * step)
+                counters.append([int.from_bytes(two, "little") for two in (first, file.read(2))])
+        starts = [_signed(first - counters[0][0]) for first, _ in counters]
+        lengths = [
+            count + (_signed(last - first + 1 - count) if self.lost == "mask" else 0)
+            for count, (first, last) in zip(counts, counters, strict=True)
+        ]
+        return [max(0, start - max(starts) + length) for start, length in zip(starts, lengths, strict=True)]
+
+
+def _signed(counter: int) -> int:
+    """The number of 16 bits that a difference of counters is, from -32768 to 32767."""
+    return (counter + 32768) % 65536 - 32768
 
 
 @checked
@@ -170,7 +207,8 @@ def voltage_tree(
     `products`, and by baseline `V` (visibilities as measured), `vis` (with the phase centre followed) and `weight`.
     `integration`: samples of a channel in a time slot. `feeds`, `inputs`: as of the node `Correlation`. `follow`:
     phases are turned back by what the path to the phase centre differs in, w of the Measurement Set; else the array
-    looks where it looks.
+    looks where it looks. Channel 0 of real samples, of which the two halves are the same and have no phase, is flagged,
+    with weight 0.
     """
     ns = NodeScope()
     bands = [recordings] if isinstance(recordings, Recording) else list(recordings)
@@ -179,16 +217,23 @@ def voltage_tree(
     middle_hz = [float(np.mean(recording.band().frequency_hz)) for recording in bands]
     ns.products << Correlate(*sources, integration=integration, strategy=strategy, band_hz=middle_hz)
     ns.behind << Constant([0.0, 0.0, -1.0])  # whose phase is that of -w
+    if any(recording.is_real for recording in bands):
+        counts = np.ones((1, bands[0].n_channel))
+        counts[:, 0] = 0
+        ns.counts << Constant(counts, cells_rank=2)
     chosen = {"feeds": feeds, "inputs": np.asarray(inputs, dtype=float).reshape(-1, feeds) if len(inputs) else []}
     for p, q in baselines:
         baseline = {"station_1_index": p, "station_2_index": q}
         ns.V(p, q) << Correlation(ns.products, **baseline, **chosen)
-        ns.weight(p, q) << Correlation(ns.products, quantity="weight", **baseline, **chosen)
+        weight = Correlation(ns.products, quantity="weight", **baseline, **chosen)
+        ns.weight(p, q) << (Multiply(ns.counts, weight) if ns.counts.initialized() else weight)
         vis = ns.V(p, q)
         if follow and p != q:
             ns.uvw(p, q) << Spigot(input_column="UVW", **baseline)
             ns.back(p, q) << VisPhaseShift(ns.behind, ns.uvw(p, q), n_minus=0)
             vis = ns.vis(p, q) << Multiply(ns.V(p, q), ns.back(p, q))
+        if ns.counts.initialized():
+            vis = MergeFlags(vis, ZeroFlagger(ns.counts, oper="EQ"))
         ns.sink(p, q) << Sink(vis, output_column=column, write_flags=True, **baseline)
         ns.weight_sink(p, q) << Sink(ns.weight(p, q), output_column="WEIGHT_SPECTRUM", **baseline)
     return ns

@@ -10,32 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from packets import END, connected, free_port, packets, send_datagrams, sender, when_taken
+from recordings import COMMON, correlate, groups
 
 import rimetree as rt
-
-COMMON = ["--phase-centre", "4h00m00s", "-26d42m00s", "--start", "2025-01-01T13:28:32"]
-
-
-@pytest.fixture
-def layout(tmp_path):
-    """Two antennas: four inputs."""
-    mwa = rt.telescopes.get("mwa")
-    lines = ["# feed: linear", "# band_centre_hz: 154e6", "# band_width_hz: 1.28e6", "name,x,y,z,diameter"]
-    lines += [f"{mwa.antenna_names[k]},{','.join(map(str, mwa.ecef_m[k]))},4" for k in (0, 1)]
-    file = tmp_path / "two.csv"
-    file.write_text("\n".join(lines) + "\n")
-    return file
-
-
-def groups(path, counters, word=33):
-    """A file of groups of four inputs."""
-    np.column_stack([np.asarray(counters, "<u2"), np.full((len(counters), 4), word, "<u2")]).astype("<u2").tofile(path)
-    return path
-
-
-def correlate(command, layout, file, *more, code=0):
-    options = ["--format", "mwa32t", "--layout", layout, *COMMON, "--integration", "1ms", "-o", file.parent / "o.ms"]
-    return command("correlate", file, *options, *more, code=code)
 
 
 def test_from_sky_to_set(command, layout, tmp_path, sky_file):
@@ -168,7 +145,7 @@ def test_what_is_left_of_files_is_named(command, layout, tmp_path):
     options = ["--format", "chime", "--layout", layout, *COMMON, "--sample-rate", "1MHz", "--channels", "10"]
     bands = ["--freq", "150MHz", "--freq", "152MHz", "--integration", "1ms", "-o", tmp_path / "o.ms"]
     said = command("correlate", *files, *options, *bands).stderr
-    assert f"note: 0.0033 s of {files[0]} are beyond the last integration that all files have: left out" in said
+    assert f"note: 0.0033 s of {files[0]} are beyond the last whole integration: left out" in said
     assert f"note: 0.0006 s of {files[1]} are beyond" in said
     np.full((2000, 4), 0x99, "u1").tofile(files[1])
     one = ["--freq", "150MHz", "--integration", "1ms", "-o", tmp_path / "p.ms"]

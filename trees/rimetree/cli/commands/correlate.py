@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import click
 
+from ...some_names import some_names
 from ...utc import utc_text
 from ..errors import Failed
 from ..options.evaluation import threads_option
@@ -69,8 +70,8 @@ def command(files, out, overwrite, phase_centre, integration, drift, realtime, d
         f"created {made.path}"
     )
     for recording in recordings:
-        for file, beyond_s in recording.beyond_s(slots.n * slots.length_s).items():
-            log(f"note: {beyond_s:.6g} s of {file} are beyond the last integration that all files have: left out")
+        for beyond_s, names in _by_length(recording.beyond_s(slots.n * slots.length_s)).items():
+            log(f"note: {beyond_s} s of {some_names(names)} are beyond the last whole integration: left out")
     for message in [] if drift else lost_by_following(array, phase_centre, recordings, slots.length_s, slots.n):
         log(f"warning: {message}")
     # Streams of several bands come at the same time: none is to wait for more than a slot of another.
@@ -145,6 +146,14 @@ def _usual_gain(format: str, channel_format: str) -> float:
     return min(4.0, BEST_RMS[channel_format] / BEST_RMS[format])
 
 
+def _by_length(beyond_s: dict[str, float]) -> dict[str, list[str]]:
+    """{length: files}"""
+    found: dict[str, list[str]] = {}
+    for file, length_s in beyond_s.items():
+        found.setdefault(f"{length_s:.6g}", []).append(file)
+    return found
+
+
 class _Slots(NamedTuple):
     """Time slots of a set: samples of a channel in each, how long one is, and how many."""
 
@@ -161,6 +170,10 @@ def _slots(recordings, integration_s: float) -> _Slots:
     n = shortest.n_sample() // samples
     if n < 1:
         raise Failed(f"{shortest.files[0]} holds {shortest.length_s():g} s, less than an integration of {length_s:g} s")
+    if shortest.channels and shortest.n_sample() < shortest.taps:
+        filter_s = shortest.taps / shortest.channel_rate_hz
+        held = f"{shortest.files[0]} holds {shortest.length_s():g} s"
+        raise Failed(f"{held}, less than the {filter_s:g} s of the filter (--taps)")
     return _Slots(samples, length_s, n)
 
 
