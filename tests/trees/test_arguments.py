@@ -52,6 +52,8 @@ def calls(tmp_path_factory):
     text = str(folder / "a.skymodel")
     sky.write(model, text)
     tables = str(folder / "a.h5")
+    use = calibration.JonesUse(solutions, None)
+    casa = {"files": [[solutions]], "direction": "x"}
     grids = [1e8], np.radians(np.arange(0, 360, 15)), np.radians(np.arange(0, 91, 15))
     standing = write_beamfits(folder / "a.beamfits", some_pattern(*grids), *grids)
     calibration.write_h5parm(tables, solutions)
@@ -270,10 +272,7 @@ def calls(tmp_path_factory):
             for name in ("frequency_warning", "time_warning", "held_warning", "feed_warning")
         },
         "calibration.field_numbers": (calibration.field_numbers, {"names": ["a"], "wanted": ["a"]}),
-        "calibration.count_new_flags": (
-            calibration.count_new_flags,
-            {"group": group, "uses": [calibration.JonesUse(solutions, None)]},
-        ),
+        "calibration.count_new_flags": (calibration.count_new_flags, {"group": group, "uses": [use]}),
         "calibration.check_correction": (
             calibration.check_correction,
             {"group": group, "solutions": solutions, "direction": "x"},
@@ -300,10 +299,7 @@ def calls(tmp_path_factory):
         "calibration.read_casa_table": (calibration.read_casa_table, {"path": tables}),
         "calibration.read_solutions": (calibration.read_solutions, {"path": tables}),
         "calibration.joined_sets": (calibration.joined_sets, {"files": [[solutions]]}),
-        "calibration.write_casa_tables": (
-            calibration.write_casa_tables,
-            {"prefix": tables, "files": [[solutions]], "ms": path, "direction": "x"},
-        ),
+        "calibration.write_casa_tables": (calibration.write_casa_tables, {"prefix": tables, "ms": path, **casa}),
         "calibration.write_h5parm": (calibration.write_h5parm, {"path": tables, "sets": [solutions]}),
         "calibration.residuals": (
             calibration.residuals,

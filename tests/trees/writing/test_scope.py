@@ -42,6 +42,16 @@ def test_binding_the_same_again_is_harmless_and_differently_is_reported():
     assert __file__ in caught.value.errors[0][1]
 
 
+@pytest.mark.parametrize(("one", "two"), [(-4.0, -4 + 0j), ([1.0, 2.0], [1.0, 2 + 0j])])
+def test_a_complex_number_is_no_real_one(one, two):
+    """Sqrt(-4) is no number, and Sqrt(-4 + 0j) is 2j: the first of them had counted, whichever came."""
+    ns = rt.NodeScope()
+    ns.x << rt.Constant(one)
+    ns.x << rt.Constant(one)
+    with pytest.raises(rt.ForestError, match="defined again and differently"):
+        ns.x << rt.Constant(two)
+
+
 def test_operators_compute_what_they_say():
     ns = rt.NodeScope()
     a, b = 3.0, 1.5 - 2.0j

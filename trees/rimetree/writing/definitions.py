@@ -235,7 +235,7 @@ def _same_value(a, b) -> bool:
     if isinstance(a, Operators) or isinstance(b, Operators):
         return a is b
     if isinstance(a, Number | np.ndarray) and isinstance(b, Number | np.ndarray):
-        return np.array_equal(a, b, equal_nan=True)
+        return np.iscomplexobj(a) == np.iscomplexobj(b) and np.array_equal(a, b, equal_nan=True)
     return a == b
 
 

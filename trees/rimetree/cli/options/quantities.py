@@ -64,7 +64,8 @@ class Quantity(click.ParamType):
 
 FREQUENCY = Quantity("frequency", {"hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}, 1.0)
 BANDWIDTH = Quantity("bandwidth", {"hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}, 1.0, positive=False)
-DURATION = Quantity("duration", {"s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "ms": 1e-3}, 1.0)
+_SECONDS = {"s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "ms": 1e-3, "us": 1e-6}
+DURATION = Quantity("duration", _SECONDS, 1.0)
 _ARCSEC = math.pi / 648000
 ANGLE = Quantity(
     "angle",
