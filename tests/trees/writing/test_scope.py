@@ -48,8 +48,10 @@ def test_a_complex_number_is_no_real_one(one, two):
     ns = rt.NodeScope()
     ns.x << rt.Constant(one)
     ns.x << rt.Constant(one)
+    rt.Forest(ns)
+    ns.x << rt.Constant(two)
     with pytest.raises(rt.ForestError, match="defined again and differently"):
-        ns.x << rt.Constant(two)
+        rt.Forest(ns)
 
 
 def test_operators_compute_what_they_say():
