@@ -296,6 +296,7 @@ def calls(tmp_path_factory):
             {"sets": [solutions], "reference_field": 0},
         ),
         "calibration.read_h5parm": (calibration.read_h5parm, {"path": tables}),
+        "calibration.casa_order_warning": (calibration.casa_order_warning, {"files": [[solutions]]}),
         "calibration.read_casa_table": (calibration.read_casa_table, {"path": tables}),
         "calibration.read_solutions": (calibration.read_solutions, {"path": tables}),
         "calibration.joined_sets": (calibration.joined_sets, {"files": [[solutions]]}),

@@ -15,7 +15,7 @@ from ..loading import when_used
 _MODULES = {
     "apply": "apply_tree corrupted_tree slots_of_tree",
     "solutions.beam_solutions": "beam_solutions",
-    "solutions.casa_tables": "read_casa_table",
+    "solutions.casa_tables": "casa_order_warning read_casa_table",
     "solutions.casa_writing": "write_casa_tables",
     "calibrating": "calibrate check",
     "solutions.choosing": "chain_for solutions_for",

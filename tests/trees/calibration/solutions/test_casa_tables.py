@@ -92,6 +92,31 @@ def test_matrices_are_those_of_casa(small_ms, tmp_path, kind):
                 np.testing.assert_allclose(matrices[t, c], np.eye(2) if flagged else expected, atol=2e-6)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_they_go_through_h5parm(small_ms, tmp_path, kind):
+    (found,) = read_casa_table(make(tmp_path / "a", small_ms(), kind, [rows_of(kind)]))
+    calibration.write_h5parm(tmp_path / "a.h5", found)
+    (back,) = calibration.read_solutions(tmp_path / "a.h5")
+    for method in ("nearest", "linear"):
+        expected, _ = found.jones("A3", TIMES_S + 3, FREQUENCY_HZ, method=method)
+        np.testing.assert_allclose(back.jones("A3", TIMES_S + 3, FREQUENCY_HZ, method=method)[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["K", "Fringe"])
+def test_delays_between_solutions_are_between_them(small_ms, tmp_path, kind):
+    """Of delays that change by many turns of the phase at 0 Hz; phases and rates are those of straight lines."""
+    rows = rows_of(kind, TIMES_S[:2])
+    rows["values"][..., 1 if kind == "Fringe" else 0] = np.repeat([-30.0, 50.0], N_ANTENNA)[:, None]
+    if kind == "Fringe":
+        rows["values"][..., 0] = np.repeat([3.0, -3.0], N_ANTENNA)[:, None]  # by 0.28 rad, beyond half a turn
+        rows["values"][..., 2] = 0
+    (found,) = read_casa_table(make(tmp_path / kind, small_ms(), kind, [rows]))
+    matrices, _ = found.jones("A1", TIMES_S[:1] + 2.5, FREQUENCY_HZ, method="linear")
+    phase = 3.0 + 0.25 * (2 * np.pi - 6) if kind == "Fringe" else 0
+    expected = np.exp(1j * (phase + 2 * np.pi * -10e-9 * (FREQUENCY_HZ - MIDDLE_HZ)))
+    np.testing.assert_allclose(matrices[0, :, 0, 0], expected, atol=1e-5)
+
+
 def test_errors_are_standard_deviations(small_ms, tmp_path):
     rows = rows_of("G")
     rows["errors"][0] = 0
@@ -178,6 +203,14 @@ def test_what_is_no_table_of_casa(small_ms, tmp_path):
         read_casa_table(make(tmp_path / "G", ms, "G", [rows]))
     with pytest.raises(rt.Error, match="it exists; choose another name"):
         make(tmp_path / "G", ms, "G", [rows])
+
+
+def test_leakages_outside_of_gains_are_warned_of(small_ms, tmp_path, solutions):
+    ms = small_ms()
+    gains, leaks = (read_casa_table(make(tmp_path / f"obs.{kind}", ms, kind, [rows_of(kind)])) for kind in "BD")
+    assert calibration.casa_order_warning([gains, leaks]) == calibration.casa_order_warning([leaks, [solutions]]) == ""
+    said = calibration.casa_order_warning([leaks, [solutions], gains])
+    assert said.startswith(f"{tmp_path}/obs.D (leakages) stands outside of {tmp_path}/obs.B (gains)")
 
 
 CHAINS = {

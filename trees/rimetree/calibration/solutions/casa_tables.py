@@ -17,6 +17,7 @@ of the window, not by that of the channel.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -219,3 +220,16 @@ class _Times:
         usual_s = float(np.median(apart_s)) if len(apart_s) else np.inf
         width_s = np.where(own_s > 0, own_s, usual_s)
         return cls(centre_s, width_s, field_id[first], of_row.reshape(-1))
+
+
+@checked
+def casa_order_warning(files: Sequence[Sequence[Solutions]]) -> str:
+    """What to say where tables of CASA, of which the first stands outside of the next, do not stand as CASA has them;
+    empty: nothing."""
+    outside = ""
+    for path, diagonal in ((one.provenance.get("casa_table"), one.diagonal) for (one, *_) in files):
+        if path and not diagonal:
+            outside = outside or str(path)
+        elif path and outside:
+            return f"{outside} (leakages) stands outside of {path} (gains), and CASA has it inside: give it after that"
+    return ""

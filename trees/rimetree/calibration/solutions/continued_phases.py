@@ -34,7 +34,7 @@ def continued_phases(terms: Sequence[TermSolutions]) -> Mapping[str, Float64Arra
             continue
         known = np.zeros(term.shape)
         for one in beside:
-            known += _expected(term, one)
+            known += sum(_expected(term, one, quantity) for quantity in _SLOPES if quantity in one.value)
         found[term.name] = _continued(term.value["phase"] - known, ~term.flag) + known
     return found
 
@@ -44,9 +44,9 @@ def _is_slope(term: TermSolutions) -> bool:
     return bool(set(_SLOPES) & set(term.value)) and len(term.time_s) > 1
 
 
-def _expected(term: TermSolutions, beside: TermSolutions) -> Float64Array:
-    """What phases of a term change by, as far as another makes them, so that both together go on."""
-    (quantity,) = beside.value
+def _expected(term: TermSolutions, beside: TermSolutions, quantity: str) -> Float64Array:
+    """What phases of a term change by, as far as a quantity of another one (or of itself) makes them, so that both
+    together go on."""
     i = nearest(beside.time_s, beside.time_width_s, term.time_s)
     j = nearest(beside.frequency_hz, beside.frequency_width_hz, term.frequency_hz)
     result = np.zeros(term.shape)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
+from ..output import log
 from .applied_terms import of_terms
 from .fields import chosen_fields, names_of, of_fields
 from .names import NAMES
@@ -64,6 +65,8 @@ def read_solutions(files: Sequence[str], from_field, terms, summary: dict) -> li
     from rimetree import calibration
 
     found = [calibration.read_solutions(file) for file in files]
+    if message := calibration.casa_order_warning(found):
+        log(f"warning: {message}")
     if from_field is not None:
         fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
         found = of_fields(found, fields, names_of(summary))
