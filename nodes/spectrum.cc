@@ -42,12 +42,21 @@ struct SpectrumBody {
   }
 };
 
+/// A field of 0 and 1, one number or one per source.
+std::vector<std::int64_t> switches(const State& state, const std::string& field) {
+  std::vector<std::int64_t> values = state.integers(field);
+  for (const std::int64_t value : values)
+    if (value != 0 && value != 1)
+      throw StateError("state field \"" + field + "\" holds " + std::to_string(value) + ", expected 0 or 1");
+  return values;
+}
+
 class Spectrum final : public CellNode<Spectrum> {
  public:
   explicit Spectrum(const State& state)
       : CellNode(state),
-        logarithmic_(state.integers("logarithmic")),
-        scale_polarisation_(state.integers("scale_polarisation")) {}
+        logarithmic_(switches(state, "logarithmic")),
+        scale_polarisation_(switches(state, "scale_polarisation")) {}
   static constexpr Numbers kNumbers = Numbers::real_to_real;
   static constexpr bool kVariesInFrequency = true;
 

@@ -71,6 +71,15 @@ TEST(SpectrumNode, RefusesASpectrumWithoutReferenceFrequency) {
   EXPECT_NE(x->failures[0].message.find("source 0"), std::string::npos);
 }
 
+TEST(SpectrumNode, RefusesSettingsThatAreNeitherOnNorOff) {
+  for (const char* field : {"logarithmic", "scale_polarisation"}) {
+    TestForest forest;
+    forest.constant("s", kStokes).constant("c", array({1}, {-0.7})).constant("nu", 1e9);
+    forest.node("x", "Spectrum", {"s", "c", "nu"}, {{field, std::int64_t{2}}});
+    EXPECT_THROW(forest.evaluate("x"), ForestError) << field;
+  }
+}
+
 TEST(SpectrumNode, RefusesSettingsOfAnotherNumberOfSources) {
   TestForest forest;
   forest.constant("s", kStokes).constant("c", array({1}, {-0.7})).constant("nu", 1e9);
