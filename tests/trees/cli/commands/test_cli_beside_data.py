@@ -100,8 +100,8 @@ def test_times_that_do_not_meet_are_others(command, observed, sky):
     assert "would be a second time" in command("simulate", path, *same[2:-1], code=1).stderr
 
 
-@pytest.mark.parametrize("options", [[], ["--solutions"]], ids=["sky", "solutions"])
-def test_a_new_column_has_the_data_of_rows_that_are_left_out(command, small_ms, sky, tmp_path, options):
+@pytest.mark.parametrize("what", ["sky", "sky with solutions", "solutions"])
+def test_a_new_column_has_the_data_of_rows_that_are_left_out(command, small_ms, sky, tmp_path, what):
     """They were 0, as those of antennas with themselves."""
     pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
     path = small_ms(pairs=pairs, n_field=2, n_time=4)
@@ -110,10 +110,15 @@ def test_a_new_column_has_the_data_of_rows_that_are_left_out(command, small_ms, 
         for tile in tiles:
             values = np.ones((*tile["flag"].shape[:3], 2, 2)) * (3 if column == "DATA" else 0)
             write_column(path, tile, values, column, options={"field_id": tile["field_id"], "autocorrelations": True})
-    if options:
-        command("calibrate", path, "--sky", sky, "--term", "P: phase", "--out", tmp_path / "g.h5")
+    options = []
+    if "solutions" in what:
+        term = "G: diag" if what == "solutions" else "P: phase"
+        command("calibrate", path, "--sky", sky, "--term", term, "--out", tmp_path / "g.h5")
         options = ["--solutions", tmp_path / "g.h5"]
-    command("simulate", path, "--sky", sky, *options, "--field", "0", "--add-to", "DATA", "--column", "SUM")
+    if what == "solutions":
+        command("apply", path, *options, "--field", "0", "--output-column", "SUM")
+    else:
+        command("simulate", path, "--sky", sky, *options, "--field", "0", "--add-to", "DATA", "--column", "SUM")
     for tile in rt.ms.tiles(path, ["SUM"], time_slots=100, autocorrelations=True):
         for pair, own in zip(tile["baselines"], tile["columns"]["SUM"], strict=True):
             changed = tile["field_id"] == 0 and pair[0] != pair[1]

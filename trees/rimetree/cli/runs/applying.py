@@ -69,7 +69,7 @@ def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accur
         version = rt.ms.save_flags_before(ms, "simulate" if predicts else "apply")
         restoring = shlex.join(["rimetree", "flags", "restore", str(ms), version.name])
         log(f"flags are saved as {version.name}: `{restoring}` brings them back")
-    if predicts and read is not None:
+    if read is not None:
         fill_new_column(ms, groups, read, options["column"], how.get("wait", 0.0))
     reports = run_in_turn(ms, jobs, wait_s=how.get("wait", 0.0))
     if notes is not None:
