@@ -82,6 +82,7 @@ PyObject* read_calibration_table(PyObject*, PyObject* path) {
     }
     Dict dict;
     dict.set("kind", text(table.kind)).set("basis", text(table.basis)).set("ms_name", text(table.ms_name));
+    dict.set("casa_version", text(table.casa_version));
     dict.set("antennas", list_of(table.antennas, [](const ms::Antenna& antenna) {
                const auto& xyz_m = antenna.position_m;
                return tuple(text(antenna.name), number_list({xyz_m.begin(), xyz_m.end()}));
@@ -90,7 +91,7 @@ PyObject* read_calibration_table(PyObject*, PyObject* path) {
     dict.set("windows", list_of(table.windows, [](const ms::SpectralWindow& window) {
                Dict one;
                one.set("frequency_hz", make_array(window.frequency_hz)).set("width_hz", make_array(window.width_hz));
-               return one.take();
+               return one.set("reference_hz", number(window.reference_hz)).take();
              }));
     dict.set("rows", list_of(table.rows, [](const ms::CalibrationRows& rows) { return rows_to_python(rows); }));
     return dict.take();
@@ -106,6 +107,7 @@ PyObject* create_calibration_table(PyObject*, PyObject* arguments) {
     table.kind = string_of(item(dict, "kind"));
     table.basis = string_of(item(dict, "basis"));
     table.ms_name = string_of(item(dict, "ms_name"));
+    if (PyObject* version = item(dict, "casa_version")) table.casa_version = string_of(version);
     table.is_complex = PyObject_IsTrue(item(dict, "is_complex")) == 1;
     for_each(item(dict, "rows"), [&](PyObject* rows) { table.rows.push_back(rows_of_python(rows)); });
     const std::string file = string_of(path), set = string_of(ms_path);

@@ -66,6 +66,7 @@ CalibrationTable read_calibration_table(const std::string& path) {
   if (found.kind.empty() || !(found.is_complex || table.has_column("FPARAM")))
     throw MsError(path + " is no table of solutions: it has no keyword VisCal, or no column CPARAM or FPARAM");
   found.basis = table.keyword("PolBasis");
+  found.casa_version = table.keyword("CASA_Version");
   found.ms_name = table.keyword("MSName");
   found.antennas = read_antennas(table);
   found.fields = read_fields(table);

@@ -24,10 +24,11 @@ struct CalibrationRows {
 };
 
 struct CalibrationTable {
-  std::string kind;        ///< as CASA names it: "G Jones", "K Jones", ...
-  std::string basis;       ///< "linear", "circular", or "unknown"
-  std::string ms_name;     ///< the set that it was made from, as its maker named it
-  bool is_complex = true;  ///< CPARAM, else FPARAM
+  std::string kind;            ///< as CASA names it: "G Jones", "K Jones", ...
+  std::string basis;           ///< "linear", "circular", or "unknown"
+  std::string casa_version{};  ///< of CASA that made it; tables older than 5.3 do not say it
+  std::string ms_name;         ///< the set that it was made from, as its maker named it
+  bool is_complex = true;      ///< CPARAM, else FPARAM
   std::vector<Antenna> antennas;
   std::vector<Field> fields;
   std::vector<SpectralWindow> windows;

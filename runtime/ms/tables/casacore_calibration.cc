@@ -144,6 +144,7 @@ void rimetree_write_calibration_table(const std::string& path, const Calibration
       keywords.define("MSName", from.ms_name);
       keywords.define("VisCal", from.kind);
       keywords.define("PolBasis", from.basis);
+      if (!from.casa_version.empty()) keywords.define("CASA_Version", from.casa_version);
       copy_subtables(*table, path, ms_path, one_channel);
       fill_rows(*table, from);
       table->flush(true);

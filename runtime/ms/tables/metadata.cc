@@ -87,10 +87,13 @@ std::vector<Field> read_fields(const CasacoreTable& main) {
 std::vector<SpectralWindow> read_spectral_windows(const CasacoreTable& main) {
   const CasacoreTable table = main.subtable("SPECTRAL_WINDOW");
   const bool named = table.has_column("NAME");
+  std::vector<double> references_hz(static_cast<std::size_t>(table.n_row()));
+  if (table.has_column("REF_FREQUENCY")) references_hz = table.doubles("REF_FREQUENCY", 0, table.n_row());
   std::vector<SpectralWindow> windows(table.n_row());
   for (std::size_t row = 0; row < windows.size(); ++row) {
     SpectralWindow& window = windows[row];
     if (named) window.name = table.text("NAME", row);
+    window.reference_hz = references_hz[row];
     window.frequency_hz = table.double_cell("CHAN_FREQ", row);
     window.width_hz = table.double_cell("CHAN_WIDTH", row);
     if (window.width_hz.size() != window.frequency_hz.size()) {

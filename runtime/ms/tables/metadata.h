@@ -39,6 +39,7 @@ struct SpectralWindow {
   std::string name;
   std::vector<double> frequency_hz;  ///< [channel] CHAN_FREQ, in the order stored
   std::vector<double> width_hz;      ///< [channel] CHAN_WIDTH as stored: may be negative
+  double reference_hz = 0;           ///< REF_FREQUENCY; 0 where the table has none
   std::size_t n_channel() const { return frequency_hz.size(); }
 };
 

@@ -2,74 +2,11 @@
 
 import numpy as np
 import pytest
+from casa_kinds import FREQUENCY_HZ, KINDS, MIDDLE_HZ, N_ANTENNA, TIMES_S, make, rows_of
 
 import rimetree as rt
-from rimetree import _core, calibration
+from rimetree import calibration
 from rimetree.calibration import CalibrationError, Solutions, read_casa_table, write_casa_tables
-
-TIMES_S = 5.0e9 + 10.0 * np.arange(3)  # slots of `small_ms`
-FREQUENCY_HZ = 1.4e9 + 1e6 * np.arange(8)
-MIDDLE_HZ = FREQUENCY_HZ.mean()
-N_ANTENNA = 4
-
-
-def gains(v, t, f):
-    return np.diag(v)
-
-
-def delays(v, t, f):
-    return np.diag(np.exp(2j * np.pi * v.real * 1e-9 * (f - MIDDLE_HZ)))
-
-
-def leakages(v, t, f):
-    return np.array([[1, v[0]], [v[1], 1]])
-
-
-def fringes(v, t, f):
-    phase, delay_ns, rate, _ = v.real.reshape(2, 4).T
-    return np.diag(np.exp(1j * (phase + 2 * np.pi * (delay_ns * 1e-9 * (f - MIDDLE_HZ) + rate * t * f))))
-
-
-#: Kind: (parameters, channels, scale of each, matrix of them so long after the interval's middle, at a frequency)
-KINDS = {
-    "G": (2, 1, 1.0, gains),
-    "B": (2, 8, 1.0, gains),
-    "T": (1, 1, 1.0, lambda v, t, f: v[0] * np.eye(2)),
-    "Tf": (1, 8, 1.0, lambda v, t, f: v[0] * np.eye(2)),
-    "K": (2, 1, 20.0, delays),
-    "Kcross": (2, 1, 20.0, delays),
-    "D": (2, 1, 0.2, leakages),
-    "Df": (2, 8, 0.2, leakages),
-    "X": (1, 1, 1.0, lambda v, t, f: np.diag([v[0], 1])),
-    "Xf": (1, 8, 1.0, lambda v, t, f: np.diag([v[0], 1])),
-    "Fringe": (8, 1, np.array([1, 20, 1e-11, 0] * 2), fringes),
-}
-REAL = ("K", "Kcross", "Fringe")
-
-
-def rows_of(kind, times_s=TIMES_S, *, window_id=0, field_id=0, interval_s=10.0, seed=1):
-    """Rows with random values: those of an antenna and a time follow each other along antennas."""
-    n_parameter, n_channel, scale, _ = KINDS[kind]
-    n = len(times_s) * N_ANTENNA
-    rng = np.random.default_rng(seed)
-    shape = (n, n_channel, n_parameter)
-    values = rng.normal(size=shape) * scale + (0 if kind in REAL else 1j * scale * rng.normal(size=shape))
-    return {
-        "window_id": window_id,
-        "time_s": np.repeat(times_s, N_ANTENNA),
-        "interval_s": np.full(n, interval_s),
-        "field_id": np.full(n, field_id, np.int32),
-        "antenna_id": np.tile(np.arange(N_ANTENNA, dtype=np.int32), len(times_s)),
-        "values": values.astype(np.complex64),
-        "errors": np.full(shape, 0.01, np.float32),
-        "flags": np.zeros(shape, np.uint8),
-    }
-
-
-def make(path, ms, kind, rows, *, basis="unknown", named=None):
-    table = {"kind": f"{kind} Jones", "basis": basis, "ms_name": named or str(ms), "is_complex": kind not in REAL}
-    _core.create_calibration_table(str(path), table | {"rows": rows}, str(ms), False)
-    return path
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -115,6 +52,18 @@ def test_delays_between_solutions_are_between_them(small_ms, tmp_path, kind):
     phase = 3.0 + 0.25 * (2 * np.pi - 6) if kind == "Fringe" else 0
     expected = np.exp(1j * (phase + 2 * np.pi * -10e-9 * (FREQUENCY_HZ - MIDDLE_HZ)))
     np.testing.assert_allclose(matrices[0, :, 0, 0], expected, atol=1e-5)
+
+
+def test_delays_of_casa_before_5_3_have_no_phase_at_another_frequency(small_ms, tmp_path):
+    """At REF_FREQUENCY, as CASA says of tables that do not name its version."""
+    ms, rows = small_ms(), rows_of("K")
+    (old,) = read_casa_table(make(tmp_path / "old", ms, "K", [rows], version=""))
+    matrices, _ = old.jones("A2", TIMES_S, FREQUENCY_HZ)
+    delay_s = rows["values"][2, 0, 1].real * 1e-9
+    reference_hz = 1.403e9  # of windows of eight channels
+    np.testing.assert_allclose(
+        matrices[0, :, 1, 1], np.exp(2j * np.pi * delay_s * (FREQUENCY_HZ - reference_hz)), atol=2e-6
+    )
 
 
 def test_errors_are_standard_deviations(small_ms, tmp_path):

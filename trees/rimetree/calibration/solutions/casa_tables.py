@@ -5,7 +5,8 @@ What is read and written (conventions as CASA 6.7 applies them):
     CASA                                   here
     G Jones, B Jones   complex [2]         diag
     T Jones, Tf Jones  complex [1]         scalar
-    K Jones, Kcross Jones  ns [2]          delay, with phases so that there is none in the middle of the window
+    K Jones, Kcross Jones  ns [2]          delay, with phases so that there is none in the middle of the window (of CASA
+                                           before 5.3: at REF_FREQUENCY)
     D Jones, Df Jones  complex [2]         leakage: of the second feed in the first, and the other way round
     X Jones, Xf Jones  complex [1]         diag: of the first feed
     Fringe Jones  rad, ns, s/s [2]         delay as of K Jones, phase and rate
@@ -133,7 +134,11 @@ def _term(path: str, kind: _CasaKind, table: dict, rows: dict) -> TermSolutions:
     middle_hz = frequency_hz.mean(keepdims=True)
     if n_channel < len(frequency_hz):
         frequency_hz, width_hz = middle_hz, np.abs(width_hz).sum(keepdims=True)
-    found, bad = _found(path, kind, table["kind"], rows, float(middle_hz[0]))
+    # Of older versions than 5.3, whose tables do not say which.
+    pivot_hz = float(middle_hz[0])
+    if not table["casa_version"] and table["kind"] != "Fringe Jones":
+        pivot_hz = window["reference_hz"] or pivot_hz
+    found, bad = _found(path, kind, table["kind"], rows, pivot_hz)
     times, ascending = _Times.of(rows), np.argsort(frequency_hz)
     antennas = tuple(name for name, _ in table["antennas"])
     elements = KINDS[kind.kind].elements
@@ -171,7 +176,7 @@ def _name(path: str) -> str:
     return folder.rpartition(".")[2] or folder
 
 
-def _found(path: str, kind: _CasaKind, casa_kind: str, rows: dict, middle_hz: float) -> tuple[dict, NDArray[np.bool_]]:
+def _found(path: str, kind: _CasaKind, casa_kind: str, rows: dict, pivot_hz: float) -> tuple[dict, NDArray[np.bool_]]:
     """{quantity: (values, errors)} of what a table says, and what is flagged: all [row, channel, element]."""
     values, flags, errors = (np.asarray(rows[name]) for name in ("values", "flags", "errors"))
     bad, errors = (flags != 0) | ~np.isfinite(values), np.where(errors > 0, errors, np.nan)
@@ -184,20 +189,20 @@ def _found(path: str, kind: _CasaKind, casa_kind: str, rows: dict, middle_hz: fl
         bad = of_feed[2].any(axis=-1)
         if (of_feed[0][..., 3:][~bad] != 0).any():
             raise CalibrationError(f"{path} has dispersive delays, which are not understood")
-        of_delay = _delay(delay, own[1], middle_hz)
+        of_delay = _delay(delay, own[1], pivot_hz)
         of_phase = (phase + of_delay["phase"][0], np.hypot(own[0], of_delay["phase"][1]))
         return of_delay | {"phase": of_phase, "rate": (rate, own[2])}, bad
     if kind is _DELAYS:
-        return _delay(values.real, errors, middle_hz), bad
+        return _delay(values.real, errors, pivot_hz), bad
     amplitude = np.abs(values).astype(float)
     of_phase = np.divide(errors, amplitude, out=np.full(errors.shape, np.nan), where=amplitude > 0)
     return {"amplitude": (amplitude, errors), "phase": (np.angle(values), of_phase)}, bad
 
 
-def _delay(delay_ns: NDArray, error_ns: NDArray, middle_hz: float) -> dict[str, tuple[NDArray, NDArray]]:
-    """As a delay and the phase that it has at 0 Hz, if there is none in the middle of the band."""
+def _delay(delay_ns: NDArray, error_ns: NDArray, pivot_hz: float) -> dict[str, tuple[NDArray, NDArray]]:
+    """As a delay and the phase that it has at 0 Hz, if there is none at a frequency."""
     clock_s, error_s = delay_ns.astype(float) * _NS, error_ns * _NS
-    turn = 2 * np.pi * middle_hz
+    turn = 2 * np.pi * pivot_hz
     return {"clock": (clock_s, error_s), "phase": (-turn * clock_s, turn * error_s)}
 
 
