@@ -45,8 +45,11 @@ def test_the_same_solutions_to_other_rows(command, solved):
     ms, file, _ = solved
     in_place = ("apply", ms, "--solutions", file, "--output-column", "DATA")
     command(*in_place, "--time", "0s~60s")
-    said = command(*in_place, "--time", "60s~120s").stderr
-    assert "of times 20" in said and "rows that are chosen now as well are a second time" in said
+    assert "second time" not in command(*in_place, "--time", "60s~120s").stderr
+    assert "would be a second time" in command(*in_place, "--time", "60s~180s", code=1).stderr
+    command(*in_place, "--time", "120s~180s", "--antenna", "ANT-0,ANT-1")
+    said = command(*in_place, "--time", "120s~180s", "--antenna", "ANT-1,ANT-2").stderr
+    assert "of antennas" in said and "rows that are chosen now as well are a second time" in said
     assert "had the same" in command(*in_place, code=1).stderr  # all rows
 
 
