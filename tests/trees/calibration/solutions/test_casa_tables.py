@@ -1,11 +1,13 @@
 """Tables of CASA, read and written, against formulas for which CASA 6.7 `applycal` gave the same corrected data."""
 
+import functools
+
 import numpy as np
 import pytest
 from casa_kinds import FREQUENCY_HZ, KINDS, MIDDLE_HZ, N_ANTENNA, TIMES_S, make, rows_of
 
 import rimetree as rt
-from rimetree import calibration
+from rimetree import _core, calibration
 from rimetree.calibration import CalibrationError, Solutions, read_casa_table, write_casa_tables
 
 
@@ -48,9 +50,9 @@ def test_delays_between_solutions_are_between_them(small_ms, tmp_path, kind):
         rows["values"][..., 0] = np.repeat([3.0, -3.0], N_ANTENNA)[:, None]  # by 0.28 rad, beyond half a turn
         rows["values"][..., 2] = 0
     (found,) = read_casa_table(make(tmp_path / kind, small_ms(), kind, [rows]))
-    matrices, _ = found.jones("A1", TIMES_S[:1] + 2.5, FREQUENCY_HZ, method="linear")
-    phase = 3.0 + 0.25 * (2 * np.pi - 6) if kind == "Fringe" else 0
-    expected = np.exp(1j * (phase + 2 * np.pi * -10e-9 * (FREQUENCY_HZ - MIDDLE_HZ)))
+    matrices, _ = found.jones("A1", TIMES_S[:1] + 2, FREQUENCY_HZ, method="linear")
+    phase = 3.0 + 0.2 * (2 * np.pi - 6) if kind == "Fringe" else 0
+    expected = np.exp(1j * (phase + 2 * np.pi * -14e-9 * (FREQUENCY_HZ - MIDDLE_HZ)))
     np.testing.assert_allclose(matrices[0, :, 0, 0], expected, atol=1e-5)
 
 
@@ -98,6 +100,9 @@ def test_fields_and_intervals_that_are_not_said(small_ms, tmp_path):
     np.testing.assert_array_equal(term.field_ids, [0, 1, 0])
     np.testing.assert_array_equal(term.time_width_s, 10.0)
     assert found.provenance["fields"] == "0 field0\n1 field1"
+    rows["time_s"][4:8] = rows["time_s"][:4]  # both fields at once
+    (both,) = read_casa_table(make(tmp_path / "both", small_ms("c.ms", n_field=2), "G", [rows]))
+    np.testing.assert_array_equal(both.terms[0].field_ids, [0, 1, 0])
     (one,) = read_casa_table(make(tmp_path / "one", small_ms("b.ms"), "G", [rows_of("G", TIMES_S[:1], interval_s=0.0)]))
     assert one.terms[0].time_width_s == [np.inf]
 
@@ -202,6 +207,47 @@ def test_written_tables_have_the_same_product(small_ms, tmp_path, made_term, cha
     with pytest.raises(rt.Error, match="it exists; choose another name or ask to overwrite it"):
         write_casa_tables(tmp_path / "out", [[solutions]], ms)
     assert write_casa_tables(tmp_path / "out", [[solutions]], ms, overwrite=True) == paths
+
+
+@pytest.mark.parametrize(
+    ("kind", "quantities", "expected"),
+    [("diag", ("amplitude", "phase"), "G"), ("delay", ("clock",), "B"), ("leakage", ("amplitude", "phase"), "D")],
+)
+def test_what_holds_for_a_whole_window_has_one_value(small_ms, tmp_path, made_term, kind, quantities, expected):
+    ms = small_ms(time_s=5e9 + 5 + 10.0 * np.arange(24))
+    term = made_term(kind, calibration.KINDS[kind].elements, quantities)
+    if kind == "leakage":
+        term.value["amplitude"][..., [0, 3]], term.value["phase"][..., [0, 3]] = 1, 0
+    arrays = {q: value[:, :1] for q, value in term.value.items()}, {q: value[:, :1] for q, value in term.sigma.items()}
+    place = {"frequency_hz": term.frequency_hz[1:2], "frequency_width_hz": np.array([8e6])}
+    changes = place | {"value": arrays[0], "sigma": arrays[1], "flag": term.flag[:, :1]}
+    one = calibration.TermSolutions(**vars(term) | changes)
+    (path,) = write_casa_tables(tmp_path / "out", [[Solutions((one,))]], ms)
+    table = _core.read_calibration_table(path)
+    assert table["kind"] == f"{expected} Jones"
+    assert np.asarray(table["rows"][0]["values"]).shape[1] == (8 if expected == "B" else 1)
+    (found,) = read_casa_table(path)
+    slots_s = one.time_s
+    np.testing.assert_allclose(
+        found.jones("A2", slots_s, FREQUENCY_HZ)[0], one.jones("A2", "", slots_s, FREQUENCY_HZ)[0], atol=1e-6
+    )
+
+
+def test_terms_of_other_intervals_have_a_value_for_each_slot(small_ms, tmp_path, made_term):
+    slots_s = 5e9 + 5 + 10.0 * np.arange(24)
+    ms = small_ms(time_s=slots_s, frequency_hz=1.4e9 + 1e6 * np.arange(3))
+    full = made_term("full", calibration.KINDS["full"].elements, name="F")
+    gain = made_term(name="G", seed=5).at_times(np.array([True, True, False, False]))
+    gain = calibration.TermSolutions(
+        **vars(gain) | {"time_s": 5e9 + 40 + 110.0 * np.arange(2), "time_width_s": np.array([80.0, 140.0])}
+    )
+    solutions = Solutions((full, gain))
+    paths = write_casa_tables(tmp_path / "out", [[solutions]], ms)
+    read = functools.reduce(lambda outer, one: one.inside(outer), (read_casa_table(path)[0] for path in paths))
+    frequency_hz = 1.4e9 + 1e6 * np.arange(3)
+    expected, bad = solutions.jones("A1", slots_s, frequency_hz)
+    assert not bad.any()
+    np.testing.assert_allclose(read.jones("A1", slots_s, frequency_hz)[0], expected, atol=5e-6)
 
 
 def test_terms_of_a_direction_are_written_when_it_is_named(small_ms, tmp_path, solutions):

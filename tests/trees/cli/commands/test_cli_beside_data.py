@@ -127,10 +127,11 @@ def test_a_new_column_has_the_data_of_rows_that_are_left_out(command, small_ms, 
     assert "is new" not in kept.stderr
 
 
-def test_noise_is_not_added_twice(command, observed):
+@pytest.mark.parametrize("noise", [("--noise", "0.5"), ("--sefd", "2.2kJy")], ids=" ".join)
+def test_noise_is_not_added_twice(command, observed, noise):
     """Noise alone into the column that is read was "the sky model has no sources"."""
     path = observed()
-    same = ("simulate", path, "--noise", "0.5", "--add-to", "DATA", "--column", "DATA")
+    same = ("simulate", path, *noise, "--add-to", "DATA", "--column", "DATA")
     before = column_of(path, "DATA")
     command(*same)
     assert np.std((column_of(path, "DATA") - before).real) == pytest.approx(0.5, rel=0.2)
