@@ -119,6 +119,10 @@ def test_windows_are_told_apart_by_the_set_they_were_made_from(small_ms, tmp_pat
         assert own is not None and own.terms[0].value["amplitude"].flat[0] == pytest.approx(
             abs(rows_of("G", seed=window)["values"].flat[0])
         )
+    (tmp_path / "broken.ms").mkdir()
+    (tmp_path / "broken.ms" / "table.dat").write_text("no table")
+    (beside,) = read_casa_table(make(tmp_path / "beside", ms, "G", [rows_of("G")], named="broken.ms"))
+    assert "measurement_set" not in beside.provenance
     gone = make(tmp_path / "far", ms, "G", [rows_of("G")], named="none.ms", basis="circular")
     (alone,) = read_casa_table(gone)
     assert alone.feed == "circular" and "measurement_set" not in alone.provenance

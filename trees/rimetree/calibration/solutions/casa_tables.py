@@ -110,7 +110,11 @@ class _MadeFrom:
             if not named or not os.path.exists(os.path.join(ms, "table.dat")):
                 continue
             descriptions: dict[int, list[int]] = {}
-            for one in inspect(ms, scan_cells=False)["data_descriptions"]:
+            try:
+                known = inspect(ms, scan_cells=False)["data_descriptions"]
+            except _core.Error:  # damaged, or something else by now: as if it were gone
+                continue
+            for one in known:
                 descriptions.setdefault(one["spectral_window_id"], []).append(one["id"])
                 if one["correlations"]:
                     feed = "circular" if set("RL") & set(one["correlations"][0]) else "linear"
