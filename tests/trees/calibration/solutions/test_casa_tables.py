@@ -1,6 +1,8 @@
 """Tables of CASA, read and written, against formulas for which CASA 6.7 `applycal` gave the same corrected data."""
 
 import functools
+import os
+import struct
 
 import numpy as np
 import pytest
@@ -128,6 +130,38 @@ def test_windows_are_told_apart_by_the_set_they_were_made_from(small_ms, tmp_pat
     assert alone.feed == "circular" and "measurement_set" not in alone.provenance
 
 
+@pytest.mark.parametrize("kind", ["G", "K", "Fringe"])
+def test_solutions_of_the_second_feed_alone(small_ms, tmp_path, patched, kind):
+    """Of data that are all YY CASA keeps them as those of the first feed, and flags the second."""
+    ms = small_ms(correlation_type=(9,))
+    patched(os.path.join(ms, "POLARIZATION"), *(struct.pack("<iii", 1, 1, number) for number in (9, 12)))
+    rows = rows_of(kind)
+    half = rows["flags"].shape[2] // 2
+    rows["flags"][..., half:] = 1
+    rows["values"][..., half:] = 0
+    (found,) = read_casa_table(make(tmp_path / "a", ms, kind, [rows]))
+    matrices, bad = found.jones("A1", TIMES_S, FREQUENCY_HZ)
+    assert not bad.any() and abs(matrices[..., 0, 0]).min() > 0.01
+    np.testing.assert_array_equal(matrices[..., 1, 1], matrices[..., 0, 0])
+
+
+def test_fields_with_solutions_of_the_same_time(small_ms, tmp_path):
+    """As of calibrators before and after a target, and of flux scales: those of the second were those of the first."""
+    ms = small_ms(n_field=2, n_time=4)
+    rows = rows_of("G", TIMES_S[[1, 1]], interval_s=0.0)
+    rows["field_id"][N_ANTENNA:] = 1
+    sets = read_casa_table(make(tmp_path / "G", ms, "G", [rows]))
+    delays = read_casa_table(make(tmp_path / "K", ms, "K", [rows_of("K", TIMES_S[:1])]))
+    paths = write_casa_tables(tmp_path / "out", [delays, sets], ms)
+    (back,) = read_casa_table(paths[1])
+    np.testing.assert_array_equal(back.terms[0].field_ids, [0, 1])
+    assert sets[0].jones("A3", TIMES_S, FREQUENCY_HZ)[0].shape == (3, 8, 2, 2)  # intervals without end: no warning
+    for field in (0, 1):
+        expected, _ = sets[0].of_fields([field]).jones("A3", TIMES_S, FREQUENCY_HZ)
+        np.testing.assert_allclose(back.of_fields([field]).jones("A3", TIMES_S, FREQUENCY_HZ)[0], expected, atol=1e-6)
+    assert abs(back.terms[0].value["phase"][0] - back.terms[0].value["phase"][1]).max() > 0.1
+
+
 def test_channels_that_descend(small_ms, tmp_path):
     ms, rows = small_ms(frequency_hz=FREQUENCY_HZ[::-1].copy()), rows_of("B")
     (found,) = read_casa_table(make(tmp_path / "B", ms, "B", [rows]))
@@ -141,7 +175,7 @@ def test_what_is_no_table_of_casa(small_ms, tmp_path):
         read_casa_table(make(tmp_path / "M", ms, "M", []))
     with pytest.raises(CalibrationError, match="is a table of no solutions"):
         read_casa_table(ms)
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(CalibrationError, match=r"is a casacore table, but not one of solutions .*\(BPOLY, GSPLINE\)"):
         calibration.read_solutions(ms)
     with pytest.raises(CalibrationError, match="rows have 2 parameters, expected 1 as of T Jones"):
         read_casa_table(make(tmp_path / "T", ms, "T", [rows_of("G")]))
@@ -155,6 +189,9 @@ def test_what_is_no_table_of_casa(small_ms, tmp_path):
         rows = rows_of("Fringe")
         rows["values"][0, 0, 3] = 1
         read_casa_table(make(tmp_path / "F", ms, "Fringe", [rows]))
+    table = make(tmp_path / "some", ms, "G", [rows_of("G")])
+    with pytest.raises(CalibrationError, match="is a table of CASA, in which there are no solution sets"):
+        calibration.read_solutions(f"{table}:sol000")
     rows = rows_of("G")
     rows["antenna_id"][3] = 7
     with pytest.raises(rt.Error, match=r"column ANTENNA1 of .*, row 3: expected a row of a table that has rows 0 to 3"):
@@ -246,7 +283,8 @@ def test_terms_of_other_intervals_have_a_value_for_each_slot(small_ms, tmp_path,
         **vars(gain) | {"time_s": 5e9 + 40 + 110.0 * np.arange(2), "time_width_s": np.array([80.0, 140.0])}
     )
     solutions = Solutions((full, gain))
-    paths = write_casa_tables(tmp_path / "out", [[solutions]], ms)
+    with pytest.warns(UserWarning, match=r"leakages are up to .*: CASA takes them out to first order"):
+        paths = write_casa_tables(tmp_path / "out", [[solutions]], ms)
     read = functools.reduce(lambda outer, one: one.inside(outer), (read_casa_table(path)[0] for path in paths))
     frequency_hz = 1.4e9 + 1e6 * np.arange(3)
     expected, bad = solutions.jones("A1", slots_s, frequency_hz)
@@ -256,7 +294,8 @@ def test_terms_of_other_intervals_have_a_value_for_each_slot(small_ms, tmp_path,
 
 def test_terms_of_a_direction_are_written_when_it_is_named(small_ms, tmp_path, solutions):
     ms = small_ms(time_s=5e9 + 5 + 10.0 * np.arange(24))
-    (path,) = write_casa_tables(tmp_path / "out", [[solutions]], ms)
+    with pytest.warns(UserWarning, match="P left out: of directions, of which none is named"):
+        (path,) = write_casa_tables(tmp_path / "out", [[solutions]], ms)
     both = write_casa_tables(tmp_path / "out", [[solutions]], ms, direction="south", overwrite=True)
     assert both == [path, str(tmp_path / "out.P")]
     (found,) = read_casa_table(both[1])

@@ -77,6 +77,8 @@ def read_casa_table(path: str | os.PathLike) -> list[Solutions]:
     made_from = _MadeFrom.of(path, table)
     found = []
     for rows in table["rows"]:
+        if rows["window_id"] in made_from.second_feed:
+            rows |= {name: _of_both_feeds(np.asarray(rows[name])) for name in ("values", "flags", "errors")}
         term = _term(path, _KINDS[kind], table, rows)
         provenance: dict[str, str | float] = {"program": "CASA", "casa_table": path}
         names = dict(enumerate(table["fields"]))
@@ -93,11 +95,13 @@ def read_casa_table(path: str | os.PathLike) -> list[Solutions]:
 
 @dataclass(frozen=True)
 class _MadeFrom:
-    """The set that a table was made from. `descriptions`: {window: data descriptions}."""
+    """The set that a table was made from. `descriptions`: {window: data descriptions}; `second_feed`: windows with data
+    of that feed alone (YY, LL), of which CASA keeps the solutions as if they were of the first."""
 
     path: str
     feed: str
     descriptions: dict[int, list[int]]
+    second_feed: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, path: str, table: dict) -> _MadeFrom:
@@ -114,17 +118,26 @@ class _MadeFrom:
                 known = inspect(ms, scan_cells=False)["data_descriptions"]
             except _core.Error:  # damaged, or something else by now: as if it were gone
                 continue
+            second_feed = set()
             for one in known:
                 descriptions.setdefault(one["spectral_window_id"], []).append(one["id"])
                 if one["correlations"]:
                     feed = "circular" if set("RL") & set(one["correlations"][0]) else "linear"
-            return cls(os.path.realpath(ms), feed, descriptions)
+                if one["correlations"] in (["YY"], ["LL"]):
+                    second_feed.add(one["spectral_window_id"])
+            return cls(os.path.realpath(ms), feed, descriptions, frozenset(second_feed))
         return cls("", feed, {})
 
     def of_window(self, window_id: int) -> dict[str, str]:
         """What goes into the provenance."""
         ids = self.descriptions.get(window_id, [])
         return {"measurement_set": self.path, "data_desc_ids": " ".join(map(str, ids))} if ids else {}
+
+
+def _of_both_feeds(array: NDArray) -> NDArray:
+    """[row, channel, parameter] with those of the first feed for the second, too."""
+    n = array.shape[2]
+    return np.concatenate([array[..., : n // 2]] * 2, axis=2) if n % 2 == 0 else array
 
 
 def _term(path: str, kind: _CasaKind, table: dict, rows: dict) -> TermSolutions:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ from .choosing import solutions_for
 from .one_turn import is_turn
 from .solutions import Solutions
 from .term_solutions import TermSolutions
+
+_SMALL_LEAKAGE = 0.05
 
 
 @checked
@@ -67,12 +70,24 @@ def write_casa_tables(
             tables.append(_Table(name, ".leakages", sampled))
         else:
             tables.append(_Table(name, "", sampled, leakages=True))
+    if rest:
+        _warn_of_large(sampled)
     paths = [f"{prefix}.{table.name}{table.ending}" for table in tables]
     if len(set(paths)) != len(paths):
         raise CalibrationError(f"two terms have one name: {', '.join(sorted(term.name for term in terms))}")
     for path, table in zip(paths, tables, strict=True):
         _core.create_calibration_table(path, table.described(ms), ms, overwrite)
     return paths
+
+
+def _warn_of_large(sampled: list[_Sampled]) -> None:
+    """Of leakages that are more than CASA can take out as it does."""
+    most = max(float(np.abs(one.leakages[~one.bad]).max(initial=0)) for one in sampled)
+    if most > _SMALL_LEAKAGE:
+        warnings.warn(
+            f"leakages are up to {most:.2g}: CASA takes them out to first order, and leaves up to {most**2:.1g}",
+            stacklevel=4,
+        )
 
 
 def _by_window(ms: str) -> list[list[MsGroup]]:
@@ -152,6 +167,8 @@ class _Window:
                 f"there are no solutions for direction {direction!r}; there are {', '.join(chain.directions) or 'none'}"
             )
         terms = tuple(term for term in chain.terms if not term.of_directions or direction in term.directions)
+        if left_out := [term.name for term in chain.terms if term not in terms]:
+            warnings.warn(f"{', '.join(left_out)} left out: of directions, of which none is named", stacklevel=5)
         summary = inspect(group.path, scan_cells=False)
         window_id = summary["data_descriptions"][group.data_desc_ids[0]]["spectral_window_id"]
         tile = next(iter(tiles(group.path, [], time_slots=1, **group.selection)))
@@ -164,12 +181,15 @@ class _Window:
         one_channel = not any(len(term.frequency_hz) > 1 or FREQUENCY_QUANTITIES & set(term.value) for term in terms)
         frequency_hz = self.frequency_hz.mean(keepdims=True) if one_channel else self.frequency_hz
         time_s, width_s, field_id = self._times(terms)
-        product = np.broadcast_to(np.eye(2), (len(time_s), len(frequency_hz), len(self.antennas), 2, 2))
+        product = np.empty((len(time_s), len(frequency_hz), len(self.antennas), 2, 2), dtype=complex)
+        product[...] = np.eye(2)
         bad = np.zeros(product.shape[:-1], dtype=bool)
-        for term in terms:
-            where = self.direction if term.of_directions else ""
-            matrices, missing = term.jones_of(self.antennas, where, time_s, frequency_hz)
-            product, bad = product @ matrices, bad | missing
+        for field in np.unique(field_id):  # whose own solutions may be of the same times as another's
+            own = field_id == field
+            for term in terms:
+                where = self.direction if term.of_directions else ""
+                matrices, missing = term.of_fields([field]).jones_of(self.antennas, where, time_s[own], frequency_hz)
+                product[own], bad[own] = product[own] @ matrices, bad[own] | missing
         if not all(term.diagonal for term in terms):
             bad = np.repeat(bad.any(axis=-1, keepdims=True), 2, axis=-1)
         return _Sampled(self.window_id, product, bad, time_s, width_s, field_id)

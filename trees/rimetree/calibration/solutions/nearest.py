@@ -19,7 +19,8 @@ def nearest(centre: Float64Array, width: Float64Array, at: Float64Array) -> NDAr
     """
     order = np.argsort(centre, kind="stable")
     middle, extent = centre[order], width[order]
-    if not all((np.diff(middle + sign * extent / 2) >= 0).all() for sign in (-1, 1)):
+    edges = (middle - extent / 2, middle + extent / 2)  # which may be infinite
+    if not all((edge[1:] >= edge[:-1]).all() for edge in edges):
         step = max(1, _BLOCK // len(centre))
         blocks = (at[first : first + step, None] for first in range(0, len(at), step))
         return np.concatenate([np.zeros(0, np.intp), *(np.argmin(_far(centre, width, x), axis=1) for x in blocks)])

@@ -17,6 +17,14 @@ from .solutions import Solutions
 @checked
 def read_solutions(path: str | os.PathLike) -> list[Solutions]:
     """The solution sets of an H5parm file (`read_h5parm`) or of a table of CASA (`read_casa_table`)."""
+    name, colon, inside = os.fspath(path).rpartition(":")
+    if colon and not os.path.exists(path) and is_casa_table(name):
+        raise CalibrationError(f"{name} is a table of CASA, in which there are no solution sets such as {inside!r}")
+    if os.path.exists(os.path.join(path, "table.dat")) and not is_casa_table(path):
+        raise CalibrationError(
+            f"{os.fspath(path)} is a casacore table, but not one of solutions that are understood: it is a Measurement "
+            "Set, or has polynomials (BPOLY, GSPLINE)"
+        )
     return read_casa_table(path) if is_casa_table(path) else read_h5parm(path)
 
 

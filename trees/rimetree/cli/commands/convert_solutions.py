@@ -59,4 +59,4 @@ def command(out, solutions, from_field, terms, ms, direction, overwrite):
     if ms is None:
         raise click.UsageError(f"{out}.TERM would be tables of CASA, which have the windows of a set: give --ms")
     paths = calibration.write_casa_tables(out, files, ms, direction=direction, overwrite=overwrite)
-    log(f"wrote {', '.join(paths)}")
+    log(f"wrote {', '.join(paths)}; applycal with gainfield='nearest' takes solutions of a field's own, as apply does")
