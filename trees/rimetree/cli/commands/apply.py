@@ -89,7 +89,7 @@ def command(
     J is the product of the terms that hold for the whole sky. Data without a solution are flagged in FLAG, and what is
     newly flagged is printed by antenna and reason; flags are saved first (`rimetree flags restore`). Where nothing is
     usable nothing is changed, and the exit status is 3. Weights are changed by --weights only. Rows that are not
-    selected, and autocorrelations, keep what they hold; in a new column they are the data. All channels are written.
+    selected, and autocorrelations, keep what they hold (in a new column they are the data); all channels are written.
 
     With --subtract the model of --sky or --model-column is subtracted before, each direction with all its terms.
 

@@ -78,8 +78,8 @@ def command(
     """Predict the visibilities (Jy) of a sky model, or noise alone, into a column of Measurement Set MS.
 
     Each field gets a tree with its own phase centre, and with linear or circular feeds as its correlations say. Rows
-    that are not selected, and autocorrelations, keep what they hold; in a new column they are 0, or with --add-to (or
-    --subtract-from) what that column holds. All channels are written. Weights are changed by --weights only, flags only
+    that are not selected, and autocorrelations, keep what they hold (in a new column they are 0, or with --add-to or
+    --subtract-from what that column holds); all channels are written. Weights are changed by --weights only, flags only
     where --solutions have none.
 
     \b
