@@ -252,6 +252,11 @@ def sink_nodes(
     return ns.VisDataMux << rt.VisDataMux(None, None, *(ns.sink(p, q) for p, q in baselines))
 
 
+def _dark() -> NodeDef:
+    """Visibilities of a sky without sources."""
+    return rt.Constant(np.zeros((2, 2), complex))
+
+
 def beside_data(
     ns: NodeScope, p: int, q: int, model: NodeDef, *, add_to: str | None, subtract_from: str | None
 ) -> NodeDef:
@@ -296,7 +301,7 @@ def psv_tree(
         seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
         uvw_nodes(ns, baselines, smearing=smearing)
     for p, q in baselines:
-        model = seen.psv(p, q, ns.uvw(p, q)) if len(sky) else rt.Constant(np.zeros((2, 2), complex))
+        model = seen.psv(p, q, ns.uvw(p, q)) if len(sky) else _dark()
         value = beside_data(ns, p, q, model, add_to=add_to, subtract_from=subtract_from)
         ns.V(p, q) << noise.added_to(ns, p, q, value)
     return sink_nodes(ns, baselines, column=column)
@@ -353,9 +358,7 @@ def many_node_tree(
         left, right = _terms_of_sources(ns, seen, baselines, p, q, s, sources)
         ns.V(p, q, s) << rt.MatrixMultiply(*factors, *left, ns.brightness(s), *right)
     for a, b in baselines:
-        model = (
-            rt.Add(*(ns.V(a, b, i) for i in range(len(sky)))) if len(sky) else rt.Constant(np.zeros((2, 2), complex))
-        )
+        model = rt.Add(*(ns.V(a, b, i) for i in range(len(sky)))) if len(sky) else _dark()
         value = beside_data(ns, a, b, model, add_to=add_to, subtract_from=subtract_from)
         ns.V(a, b) << noise.added_to(ns, a, b, value)
     return sink_nodes(ns, baselines, column=column)

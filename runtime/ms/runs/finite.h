@@ -1,3 +1,4 @@
+// Visibilities that are infinite or not a number: whether there are any, how many, and flagging them.
 #pragma once
 
 #include <complex>

@@ -89,7 +89,7 @@ void check(const MsDescription& description) {
   require(std::find(columns.begin(), columns.end(), "DATA") != columns.end(), "DATA is not among the columns");
 }
 
-/// What speaks against overwriting what is there, as `check_destination` asks for it.
+/// What speaks against overwriting what is there, as `create_whole` asks for it.
 std::string no_set(const std::string& path) {
   try {
     const MeasurementSet existing(path);
@@ -122,20 +122,10 @@ std::uint64_t created_bytes(const MsDescription& description) {
 
 void create(const std::string& path, const MsDescription& description) {
   check(description);
-  std::string destination = path;
-  while (destination.size() > 1 && destination.back() == '/') destination.pop_back();
-  try {
-    const auto objection = [&] { return no_set(destination); };
-    check_destination(destination, description.overwrite, objection);
-    check_space(destination, created_bytes(description));
-    const PartialFolder folder(destination + ".partial", "creating " + destination);
-    check_destination(destination, description.overwrite, objection);  // another process may have been there
-    const fs::path partial = fs::path(destination + ".partial") / "set";
-    new_sets_function<decltype(rimetree_write_new_set)>("rimetree_write_new_set")(partial, description);
-    take_place(partial, destination);
-  } catch (const fs::filesystem_error& error) {
-    throw MsError("creating " + destination + " failed: " + error.what());
-  }
+  create_whole(path, description.overwrite, no_set, [&](const std::string& built) {
+    check_space(path, created_bytes(description));
+    new_sets_function<decltype(rimetree_write_new_set)>("rimetree_write_new_set")(built, description);
+  });
 }
 
 }  // namespace rimetree::ms

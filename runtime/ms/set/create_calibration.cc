@@ -7,25 +7,20 @@
 #include "runtime/ms/tables/casacore_create.h"
 
 namespace rimetree::ms {
+namespace {
+
+/// What speaks against overwriting what is there, as `create_whole` asks for it.
+std::string no_table(const std::string& path) {
+  const bool is_one = std::filesystem::is_directory(path) && !calibration_kind(path).empty();
+  return is_one ? "" : "what is there is no table of solutions, so it is not overwritten";
+}
+
+}  // namespace
 
 void create_calibration_table(const std::string& path, const CalibrationTable& table, const std::string& ms_path,
                               bool overwrite) {
-  namespace fs = std::filesystem;
-  std::string destination = path;
-  while (destination.size() > 1 && destination.back() == '/') destination.pop_back();
-  try {
-    check_destination(destination, overwrite, [&]() -> std::string {
-      const bool is_one = fs::is_directory(destination) && !calibration_kind(destination).empty();
-      return is_one ? "" : "what is there is no table of solutions, so it is not overwritten";
-    });
-    const PartialFolder folder(destination + ".partial", "creating " + destination);
-    const std::string built = destination + ".partial/table";
-    new_sets_function<decltype(rimetree_write_calibration_table)>("rimetree_write_calibration_table")(built, table,
-                                                                                                      ms_path);
-    take_place(built, destination);
-  } catch (const fs::filesystem_error& error) {
-    throw MsError("creating " + destination + " failed: " + error.what());
-  }
+  auto* write = new_sets_function<decltype(rimetree_write_calibration_table)>("rimetree_write_calibration_table");
+  create_whole(path, overwrite, no_table, [&](const std::string& built) { write(built, table, ms_path); });
 }
 
 }  // namespace rimetree::ms

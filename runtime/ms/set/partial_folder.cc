@@ -44,7 +44,11 @@ bool PartialFolder::hold() {
          mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
-void check_destination(const std::string& path, bool overwrite, const std::function<std::string()>& objection) {
+namespace {
+
+using Objection = std::function<std::string(const std::string&)>;
+
+void check_destination(const std::string& path, bool overwrite, const Objection& objection) {
   const std::string failed = "creating " + path + " failed: ";
   if (!fs::exists(fs::symlink_status(path))) {
     const fs::path parent = fs::absolute(path).parent_path();
@@ -52,7 +56,7 @@ void check_destination(const std::string& path, bool overwrite, const std::funct
     return;
   }
   if (!overwrite) throw MsError(failed + "it exists; choose another name or ask to overwrite it");
-  if (const std::string why = objection(); !why.empty()) throw MsError(failed + why);
+  if (const std::string why = objection(path); !why.empty()) throw MsError(failed + why);
 }
 
 void take_place(const std::string& built, const std::string& path) {
@@ -62,6 +66,23 @@ void take_place(const std::string& built, const std::string& path) {
   fs::rename(path, old);
   fs::rename(built, path);
   fs::remove_all(old);
+}
+
+}  // namespace
+
+void create_whole(std::string path, bool overwrite, const Objection& objection,
+                  const std::function<void(const std::string&)>& build) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  try {
+    check_destination(path, overwrite, objection);
+    const PartialFolder folder(path + ".partial", "creating " + path);
+    check_destination(path, overwrite, objection);  // another process may have been there
+    const std::string built = path + ".partial/whole";
+    build(built);
+    take_place(built, path);
+  } catch (const fs::filesystem_error& error) {
+    throw MsError("creating " + path + " failed: " + error.what());
+  }
 }
 
 }  // namespace rimetree::ms

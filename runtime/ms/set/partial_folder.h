@@ -1,4 +1,4 @@
-// The folder in which a set is built until it is whole, held by one process at a time.
+// Building a set, or a table, beside its place until it is whole: in a folder held by one process at a time.
 #pragma once
 
 #include <functional>
@@ -22,10 +22,10 @@ class PartialFolder {
   int folder_ = -1;
 };
 
-/// Throws MsError where the path has no folder, or something that is not to be overwritten; `objection`: what speaks
-/// against overwriting it, empty if nothing does.
-void check_destination(const std::string& path, bool overwrite, const std::function<std::string()>& objection);
-/// Renames what was built to the path where it shall be, and removes what is there.
-void take_place(const std::string& built, const std::string& path);
+/// Has `build` make a set or a table, at the path that it is given, and renames it to `path` when it is whole. Throws
+/// MsError where the path has no folder or something that is not to be overwritten, or building fails; `objection`:
+/// what speaks against overwriting it, empty if nothing does.
+void create_whole(std::string path, bool overwrite, const std::function<std::string(const std::string&)>& objection,
+                  const std::function<void(const std::string&)>& build);
 
 }  // namespace rimetree::ms

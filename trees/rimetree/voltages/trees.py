@@ -208,7 +208,7 @@ def voltage_tree(
     `integration`: samples of a channel in a time slot. `feeds`, `inputs`: as of the node `Correlation`. `follow`:
     phases are turned back by what the path to the phase centre differs in, w of the Measurement Set; else the array
     looks where it looks. Channel 0 of real samples, of which the two halves are the same and have no phase, is flagged,
-    with weight 0.
+    with weight 0. Raises `Error` where such bands differ in their number of channels.
     """
     ns = NodeScope()
     bands = [recordings] if isinstance(recordings, Recording) else list(recordings)
@@ -218,6 +218,8 @@ def voltage_tree(
     ns.products << Correlate(*sources, integration=integration, strategy=strategy, band_hz=middle_hz)
     ns.behind << Constant([0.0, 0.0, -1.0])  # whose phase is that of -w
     if any(recording.is_real for recording in bands):
+        if len({recording.n_channel for recording in bands}) > 1:
+            raise Error("bands of real samples must have the same number of channels")
         counts = np.ones((1, bands[0].n_channel))
         counts[:, 0] = 0
         ns.counts << Constant(counts, cells_rank=2)

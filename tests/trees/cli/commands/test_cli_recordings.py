@@ -7,6 +7,7 @@ import pytest
 from recordings import COMMON, correlate, groups
 
 import rimetree as rt
+from rimetree.voltages.trees import Recording, voltage_tree
 
 
 @pytest.mark.parametrize(
@@ -65,3 +66,9 @@ def test_the_channel_without_phases_is_flagged(command, layout, tmp_path):
     cross = np.array([p != q for p, q in tile["baselines"]])
     imaginary = abs(tile["columns"]["DATA"][cross].imag).max(axis=(0, 1, 3))
     assert imaginary[0] < 1e-3 * imaginary[1:].min()
+
+
+def test_bands_of_real_samples_have_as_many_channels():
+    bands = [Recording(["a"], "real8", 4, 1e6, 1e8, 5e9, channels=channels) for channels in (8, 16)]
+    with pytest.raises(rt.Error, match="bands of real samples must have the same number of channels"):
+        voltage_tree(bands, integration=10, baselines=[(0, 1)])

@@ -1,6 +1,6 @@
 """Solutions as CASA keeps them: a table for each term.
 
-What is read and written (conventions as CASA 6.7 applies them):
+What is read (conventions as CASA 6.7 applies them):
 
     CASA                                   here
     G Jones, B Jones   complex [2]         diag
@@ -38,18 +38,21 @@ _NS = 1e-9
 
 @dataclass(frozen=True)
 class _CasaKind:
-    """A kind of table: the kind of term that it is of, and which element each of its parameters is."""
+    """A kind of table: the kind of term that it is of; the elements of the matrix, or feeds, that it has parameters of,
+    and which these are: one after the other of an element, then those of the next."""
 
     kind: str
     elements: tuple[str, ...]
+    parameters: tuple[str, ...] = ("gain",)
 
 
 _GAINS, _LEAKAGES = _CasaKind("diag", ("0", "1")), _CasaKind("leakage", ("01", "10"))
-_DELAYS, _FIRST_FEED = _CasaKind("delay", ("0", "1")), _CasaKind("diag", ("0",))
+_SCALARS, _FIRST_FEED = _CasaKind("scalar", ("",)), _CasaKind("diag", ("0",))
+_DELAYS = _CasaKind("delay", ("0", "1"), ("delay",))
+_FRINGES = _CasaKind("delay", ("0", "1"), ("phase", "delay", "rate", "dispersion"))
 _KINDS = {
-    "G": _GAINS, "B": _GAINS, "T": _CasaKind("scalar", ("",)), "Tf": _CasaKind("scalar", ("",)),
-    "K": _DELAYS, "Kcross": _DELAYS, "D": _LEAKAGES, "Df": _LEAKAGES, "X": _FIRST_FEED, "Xf": _FIRST_FEED,
-    "Fringe": _DELAYS,
+    "G": _GAINS, "B": _GAINS, "T": _SCALARS, "Tf": _SCALARS, "K": _DELAYS, "Kcross": _DELAYS, "D": _LEAKAGES,
+    "Df": _LEAKAGES, "X": _FIRST_FEED, "Xf": _FIRST_FEED, "Fringe": _FRINGES,
 }  # fmt: skip
 
 
@@ -151,9 +154,8 @@ def _term(path: str, kind: _CasaKind, table: dict, rows: dict) -> TermSolutions:
     middle_hz = frequency_hz.mean(keepdims=True)
     if n_channel < len(frequency_hz):
         frequency_hz, width_hz = middle_hz, np.abs(width_hz).sum(keepdims=True)
-    # Of older versions than 5.3, whose tables do not say which.
     pivot_hz = float(middle_hz[0])
-    if not table["casa_version"] and table["kind"] != "Fringe Jones":
+    if kind is _DELAYS and not table["casa_version"]:  # of CASA before 5.3, whose tables do not say which
         pivot_hz = window["reference_hz"] or pivot_hz
     found, bad = _found(path, kind, table["kind"], rows, pivot_hz)
     times, ascending = _Times.of(rows), np.argsort(frequency_hz)
@@ -189,38 +191,39 @@ def _term(path: str, kind: _CasaKind, table: dict, rows: dict) -> TermSolutions:
 
 
 def _name(path: str) -> str:
+    """Of the term."""
     folder = os.path.basename(path)
     return folder.rpartition(".")[2] or folder
 
 
 def _found(path: str, kind: _CasaKind, casa_kind: str, rows: dict, pivot_hz: float) -> tuple[dict, NDArray[np.bool_]]:
-    """{quantity: (values, errors)} of what a table says, and what is flagged: all [row, channel, element]."""
+    """{quantity: (values, errors)} of what a table says, and what is flagged: all [row, channel, element]. `pivot_hz`:
+    where delays make no phase."""
     values, flags, errors = (np.asarray(rows[name]) for name in ("values", "flags", "errors"))
-    bad, errors = (flags != 0) | ~np.isfinite(values), np.where(errors > 0, errors, np.nan)
-    n, expected = values.shape[2], (6, 8) if casa_kind == "Fringe Jones" else (len(kind.elements),)
-    if n not in expected:
-        raise CalibrationError(f"{path}: rows have {n} parameters, expected {expected[-1]} as of {casa_kind}")
-    if casa_kind == "Fringe Jones":
-        of_feed = [one.reshape(*one.shape[:2], 2, n // 2) for one in (values.real, errors, bad)]
-        (phase, delay, rate), own = np.moveaxis(of_feed[0][..., :3], -1, 0), np.moveaxis(of_feed[1][..., :3], -1, 0)
-        bad = of_feed[2].any(axis=-1)
-        if (of_feed[0][..., 3:][~bad] != 0).any():
-            raise CalibrationError(f"{path} has dispersive delays, which are not understood")
-        of_delay = _delay(delay, own[1], pivot_hz)
-        of_phase = (phase + of_delay["phase"][0], np.hypot(own[0], of_delay["phase"][1]))
-        return of_delay | {"phase": of_phase, "rate": (rate, own[2])}, bad
-    if kind is _DELAYS:
-        return _delay(values.real, errors, pivot_hz), bad
-    amplitude = np.abs(values).astype(float)
-    of_phase = np.divide(errors, amplitude, out=np.full(errors.shape, np.nan), where=amplitude > 0)
-    return {"amplitude": (amplitude, errors), "phase": (np.angle(values), of_phase)}, bad
+    n, expected = values.shape[2], len(kind.elements) * len(kind.parameters)
+    if n != expected:
+        raise CalibrationError(f"{path}: rows have {n} parameters, expected {expected} as of {casa_kind}")
 
+    def by_parameter(array: NDArray) -> NDArray:
+        """[parameter, row, channel, element]"""
+        return np.moveaxis(array.reshape(*array.shape[:2], len(kind.elements), -1), -1, 0)
 
-def _delay(delay_ns: NDArray, error_ns: NDArray, pivot_hz: float) -> dict[str, tuple[NDArray, NDArray]]:
-    """As a delay and the phase that it has at 0 Hz, if there is none at a frequency."""
-    clock_s, error_s = delay_ns.astype(float) * _NS, error_ns * _NS
-    turn = 2 * np.pi * pivot_hz
-    return {"clock": (clock_s, error_s), "phase": (-turn * clock_s, turn * error_s)}
+    bad = by_parameter((flags != 0) | ~np.isfinite(values)).any(axis=0)
+    value = dict(zip(kind.parameters, by_parameter(values), strict=True))
+    error = dict(zip(kind.parameters, by_parameter(np.where(errors > 0, errors, np.nan)), strict=True))
+    if "gain" in value:
+        amplitude = np.abs(value["gain"]).astype(float)
+        of_phase = np.divide(error["gain"], amplitude, out=np.full(amplitude.shape, np.nan), where=amplitude > 0)
+        return {"amplitude": (amplitude, error["gain"]), "phase": (np.angle(value["gain"]), of_phase)}, bad
+    value = {name: array.real.astype(float) for name, array in value.items()}
+    if "dispersion" in value and value["dispersion"][~bad].any():
+        raise CalibrationError(f"{path} has dispersive delays, which are not understood")
+    turn = 2 * np.pi * pivot_hz * _NS
+    phase, of_phase = -turn * value["delay"], turn * error["delay"]  # at 0 Hz
+    if "phase" in value:
+        phase, of_phase = value["phase"] + phase, np.hypot(error["phase"], of_phase)
+    found = {"clock": (_NS * value["delay"], _NS * error["delay"]), "phase": (phase, of_phase)}
+    return found | ({"rate": (value["rate"], error["rate"])} if "rate" in value else {}), bad
 
 
 @dataclass(frozen=True)

@@ -46,38 +46,41 @@ def write_casa_tables(
     order of the terms.
 
     `files`: solution sets as of `chain_for`, those of the first file outside of the next. `direction`: of which the
-    terms count besides those of the whole sky. Each solution interval becomes one of the table, of rates each time slot
-    of the set; what is flagged stays so; errors of solutions are left out. Raises `CalibrationError` for parallactic
-    angles, which CASA computes itself, and where there is nothing to write; `Error` where a table is there and not
-    `overwrite`, or cannot be written.
+    terms count besides those of the whole sky. Each solution interval becomes one of the table; of rates, and where
+    terms of other intervals make one table, each time slot of the set does. What is flagged stays so; errors of
+    solutions are left out. Raises `CalibrationError` for parallactic angles, which CASA computes itself, and where
+    there is nothing to write; `Error` where a table is there and not `overwrite`, or cannot be written.
     """
     ms, prefix = os.fspath(ms), os.fspath(prefix)
     names = [one["name"] for one in inspect(ms, scan_cells=False)["antennas"]]
     windows = [_Window.of(own, files, names, direction) for own in _by_window(ms)]
-    chains = {tuple(term.name for term in window.terms) for window in windows}
-    if len(chains) != 1 or not chains.copy().pop():
-        raise CalibrationError("there are no terms to write" if len(chains) == 1 else "windows have different terms")
-    terms = windows[0].terms
-    first_mixing = next((k for k, term in enumerate(terms) if not term.diagonal), len(terms))
-    tables: list[_Table] = []
-    for k, term in enumerate(terms[:first_mixing]):
-        tables.append(_Table(term.name, "", [window.sampled([k]) for window in windows]))
-    if rest := list(range(first_mixing, len(terms))):
-        name = "_".join(dict.fromkeys(terms[k].name for k in rest))
-        sampled = [window.sampled(rest) for window in windows]
-        if any(not np.allclose(one.gains[~one.bad], 1, rtol=0, atol=1e-9) for one in sampled):
-            tables.append(_Table(name, ".gains", sampled))
-            tables.append(_Table(name, ".leakages", sampled))
-        else:
-            tables.append(_Table(name, "", sampled, leakages=True))
-    if rest:
-        _warn_of_large(sampled)
-    paths = [f"{prefix}.{table.name}{table.ending}" for table in tables]
+    names_of_terms = [[term.name for term in window.terms] for window in windows]
+    if any(names != names_of_terms[0] for names in names_of_terms):
+        raise CalibrationError("windows have different terms")
+    if not names_of_terms[0]:
+        raise CalibrationError("there are no terms to write")
+    tables = _tables_of(windows)
+    paths = [f"{prefix}.{table.name}" for table in tables]
     if len(set(paths)) != len(paths):
-        raise CalibrationError(f"two terms have one name: {', '.join(sorted(term.name for term in terms))}")
+        raise CalibrationError(f"two terms have one name: {', '.join(sorted(names_of_terms[0]))}")
     for path, table in zip(paths, tables, strict=True):
         _core.create_calibration_table(path, table.described(ms), ms, overwrite)
     return paths
+
+
+def _tables_of(windows: list[_Window]) -> list[_Table]:
+    """Those that terms make, in their order: all from the first on that is not diagonal together."""
+    terms = windows[0].terms
+    first = next((k for k, term in enumerate(terms) if not term.diagonal), len(terms))
+    tables = [_Table(terms[k].name, [window.sampled([k]) for window in windows]) for k in range(first)]
+    if first == len(terms):
+        return tables
+    name = "_".join(dict.fromkeys(term.name for term in terms[first:]))
+    sampled = [window.sampled(range(first, len(terms))) for window in windows]
+    _warn_of_large(sampled)
+    if all(np.allclose(one.gains[~one.bad], 1, rtol=0, atol=1e-9) for one in sampled):
+        return [*tables, _Table(name, sampled, leakages=True)]
+    return [*tables, _Table(f"{name}.gains", sampled), _Table(f"{name}.leakages", sampled, leakages=True)]
 
 
 def _warn_of_large(sampled: list[_Sampled]) -> None:
@@ -121,11 +124,11 @@ class _Sampled:
         return np.divide(off, self.gains, out=np.zeros_like(off), where=self.gains != 0)
 
     def rows(self, values: NDArray[np.complex128]) -> dict:
-        """As tables have them, of values [time, channel, antenna, parameter]."""
-        n_time, n_channel, n_antenna, n_parameter = values.shape
+        """As tables have them, of values [time, channel, antenna, 2]."""
+        n_time, n_channel, n_antenna, _ = values.shape
+        by_row = (n_time * n_antenna, n_channel, 2)
         bad = self.bad | (self.gains == 0)
-        by_row = (n_time * n_antenna, n_channel, n_parameter)
-        value, flag = (np.moveaxis(one, 2, 1).reshape(by_row) for one in (values, bad[..., :n_parameter]))
+        value, flag = (np.moveaxis(one, 2, 1).reshape(by_row) for one in (values, bad))
 
         def of_row(of_time, dtype):
             return np.repeat(np.asarray(of_time, dtype=dtype), n_antenna)
@@ -210,16 +213,14 @@ class _Table:
     """One to be written: the gains of what was sampled, or its leakages."""
 
     name: str
-    ending: str
     windows: list[_Sampled]
     leakages: bool = False
 
     def described(self, ms: str) -> dict:
         """As `create_calibration_table` takes it."""
-        leaks = self.leakages or self.ending == ".leakages"
         whole = all(window.matrices.shape[1] == 1 for window in self.windows)
-        kind = ("D" if whole else "Df") if leaks else ("G" if whole else "B")
-        rows = [window.rows(window.leakages if leaks else window.gains) for window in self.windows]
+        kind = ("D" if whole else "Df") if self.leakages else ("G" if whole else "B")
+        rows = [window.rows(window.leakages if self.leakages else window.gains) for window in self.windows]
         return {
             "kind": f"{kind} Jones", "basis": "unknown", "ms_name": os.path.basename(os.path.realpath(ms)),
             "is_complex": True, "rows": rows,

@@ -15,7 +15,7 @@ from ..output import log
 from .applied import AppliedNotes, applied_digests, summed_digests
 from .applying_text import new_flags_text, warn_of_antennas, warn_of_family, warn_of_other_data
 from .groups import memory_text, run_in_turn
-from .skies import fill_new_column
+from .new_columns import fill_new_column
 
 
 def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accuracy: dict, **how) -> list:
