@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from casa_kinds import FREQUENCY_HZ, KINDS, MIDDLE_HZ, N_ANTENNA, TIMES_S, make, rows_of
+from casa_kinds import FREQUENCY_HZ, KINDS, MIDDLE_HZ, N_ANTENNA, TIMES_S, fringes, make, rows_of
 
 import rimetree as rt
 from rimetree import _core, calibration
@@ -67,6 +67,23 @@ def test_delays_of_casa_before_5_3_have_no_phase_at_another_frequency(small_ms, 
     reference_hz = 1.403e9  # of windows of eight channels
     np.testing.assert_allclose(
         matrices[0, :, 1, 1], np.exp(2j * np.pi * delay_s * (FREQUENCY_HZ - reference_hz)), atol=2e-6
+    )
+
+
+def test_fringes_have_four_parameters_of_each_feed(small_ms, tmp_path):
+    """A feed is flagged where one of them is; the phase at 0 Hz is as uncertain as the delay makes it; and CASA has
+    them about the middle of the window in tables of any version."""
+    ms, rows = small_ms(), rows_of("Fringe")
+    rows["flags"][0, 0, 6] = 1
+    rows["errors"][..., [0, 4]], rows["errors"][..., [1, 5]] = 0.3, 1e-4  # rad, ns
+    (found,) = read_casa_table(make(tmp_path / "F", ms, "Fringe", [rows], version=""))
+    (term,) = found.terms
+    np.testing.assert_array_equal(np.argwhere(term.flag), [[0, 0, 0, 0, 1]])
+    expected = np.hypot(0.3, 2 * np.pi * MIDDLE_HZ * 1e-13)
+    np.testing.assert_allclose(term.sigma["phase"][1:], expected, rtol=1e-6)
+    value = rows["values"][1].astype(complex)[0]
+    np.testing.assert_allclose(
+        found.jones("A1", TIMES_S, FREQUENCY_HZ)[0][0, 0], fringes(value, 0, FREQUENCY_HZ[0]), atol=2e-6
     )
 
 
@@ -272,6 +289,18 @@ def test_what_holds_for_a_whole_window_has_one_value(small_ms, tmp_path, made_te
     np.testing.assert_allclose(
         found.jones("A2", slots_s, FREQUENCY_HZ)[0], one.jones("A2", "", slots_s, FREQUENCY_HZ)[0], atol=1e-6
     )
+
+
+def test_matrices_without_a_gain_to_divide_by_are_flagged(small_ms, tmp_path, made_term):
+    ms = small_ms(time_s=5e9 + 5 + 10.0 * np.arange(24), frequency_hz=1.4e9 + 1e6 * np.arange(3))
+    full = made_term("full", calibration.KINDS["full"].elements, name="F")
+    full.value["amplitude"][2, 1, 3, 0, 0] = 0
+    with pytest.warns(UserWarning, match="leakages are up to"):
+        gains, leakages = write_casa_tables(tmp_path / "out", [[Solutions((full,))]], ms)
+    for path in (gains, leakages):
+        (term,) = read_casa_table(path)[0].terms
+        new = term.flag.any(axis=-1) & ~full.flag[:, :, :4].any(axis=-1)
+        np.testing.assert_array_equal(np.argwhere(new)[:, :3], [[2, 1, 3]])
 
 
 def test_terms_of_other_intervals_have_a_value_for_each_slot(small_ms, tmp_path, made_term):
