@@ -20,6 +20,7 @@
 #include "runtime/python/py_node.h"
 #include "runtime/python/python.h"
 #include "runtime/python/registry_functions.h"
+#include "runtime/python/table_functions.h"
 
 namespace rimetree::python {
 
@@ -99,6 +100,8 @@ PyMethodDef functions[] = {
     {"read_calibration_table", read_calibration_table, METH_O, "read_calibration_table(path) -> dict"},
     {"create_calibration_table", create_calibration_table, METH_VARARGS,
      "create_calibration_table(path, table, ms_path, overwrite)"},
+    {"table_as_json", table_as_json, METH_VARARGS, "table_as_json(path, columns) -> JSON text: keywords, rows"},
+    {"read_pixels", read_pixels, METH_VARARGS, "read_pixels(path, column) -> array, the slowest axis first"},
     {"check_writable", check_writable, METH_VARARGS,
      "check_writable(path, columns, wait_s): raises what writing would"},
     {"count_cells", count_cells, METH_VARARGS,

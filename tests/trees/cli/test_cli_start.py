@@ -31,7 +31,7 @@ def test_help_imports_nothing_heavy(process):
     assert result.stdout.strip() == ""
 
 
-@pytest.mark.parametrize("name", [*_COMMANDS, "sky show", "sky convert"])
+@pytest.mark.parametrize("name", [*_COMMANDS, "sky show", "sky convert", "sky calibrators"])
 def test_every_command_explains_itself(command, name):
     assert "Usage: rimetree" in command(*name.split(), "--help").stdout
 

@@ -307,7 +307,7 @@ def test_planes_of_frequencies_that_do_not_go_together_are_refused(tmp_path):
     with pytest.raises(rt.sky.SkyModelError, match=r"its pixels or its planes of STOKES are not those of .*c-0\.fits"):
         rt.sky.read(tmp_path / "c-?.fits")
     (tmp_path / "c-2.fits").write_text("a b c")
-    with pytest.raises(rt.sky.SkyModelError, match="no FITS image; only these are read by names with wildcards"):
+    with pytest.raises(rt.sky.SkyModelError, match="no model image; only these are read by names with wildcards"):
         rt.sky.read(tmp_path / "c-*.fits")
     with pytest.raises(rt.sky.SkyModelError, match="there are no files of such names"):
         rt.sky.read(tmp_path / "d-*.fits")

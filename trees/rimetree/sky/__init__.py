@@ -1,6 +1,6 @@
 """Sky models: sources as data, the files of BBS/DP3, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, mwa-reduce (AO)
-and SAGECal, catalogues of PyBDSF and of the MWA, model images, maps in HEALPix pixels, and pyradiosky's
-SkyH5.
+and SAGECal, catalogues of PyBDSF and of the MWA, model images, CASA's lists of components, maps in HEALPix pixels,
+pyradiosky's SkyH5, and flux calibrators by their names.
 
     model = rimetree.sky.read("field.skymodel")
     model.total_flux_jy, model.radec_rad, model.stokes_jy
@@ -21,6 +21,7 @@ from .source import Source
 
 if TYPE_CHECKING:  # what is loaded when it is used
     from . import synthetic
+    from .flux_calibrators import calibrator, calibrators
     from .formats import READERS, WRITERS, detect, format_to_write, read, write
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "SkyModelError",
     "Source",
     "UnsupportedError",
+    "calibrator",
+    "calibrators",
     "detect",
     "format_to_write",
     "read",
@@ -41,5 +44,10 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = when_used(
-    __name__, {"formats": "READERS WRITERS detect format_to_write read write"}, modules=("synthetic",)
+    __name__,
+    {
+        "formats": "READERS WRITERS detect format_to_write read write",
+        "flux_calibrators": "calibrator calibrators",
+    },
+    modules=("synthetic",),
 )

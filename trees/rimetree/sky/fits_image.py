@@ -1,10 +1,12 @@
-"""Model images (FITS, in Jy/pixel), as deconvolution leaves them: each pixel that is not 0 is a point at its middle.
+"""Model images (FITS or CASA's, in Jy/pixel), as deconvolution leaves them: each pixel that is not 0 is a point at its
+middle.
 
 What an image is in Jy/beam is convolved and no model. Pixels that are no number are outside of the image; those that
 are rounding of others are left out (`map_pixels`), and `skipped` says so. Planes of a STOKES axis are I, Q, U and V.
 Positions are in ICRS, or J2000. Of one frequency the fluxes have no spectrum. Of planes of several frequencies, in a
 cube or in a file each, the spectrum of each pixel is the polynomial of lowest order that goes through them, the same
-order for all pixels. Where there is none, or planes are polarised, it is a `FluxTable`.
+order for all pixels. Where there is none, or planes are polarised, it is a `FluxTable`. Taylor terms of CASA's
+multi-frequency synthesis are files called NAME.tt0, NAME.tt1, ...: I(nu) = I0 + I1 y + I2 y^2 + ..., y = nu/nu0 - 1.
 
 Source: Pence et al. 2010, A&A 524, A42 (FITS); Calabretta & Greisen 2002, A&A 395, 1077 (places on the sky).
 """
@@ -14,16 +16,18 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
+import re
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Error
 from ..fits_axes import HERTZ, only_image, regular_axis
+from .casa_image import read_casa_image
 from .errors import SkyModelError, UnsupportedError
 from .flux_table import FluxTable, tables_of
 from .healpix import is_healpix
@@ -82,14 +86,10 @@ class _Planes:
 def read_fits(files: Sequence[str]) -> SkyModel:
     """The points in a model image, or in those of several frequencies. Raises `SkyModelError` where they are none, or
     do not go together, or `UnsupportedError` for what a `Source` cannot express."""
+    if len(files) == 1 and (terms := _taylor_terms(files[0])):
+        return _points_of_terms([_planes_of(file) for file in terms])
     images = [_planes_of(file) for file in files]
-    first = images[0]
-    corners = np.array([[0, 0], [first.data.shape[3] - 1, first.data.shape[2] - 1]])
-    for other in images[1:]:
-        alike = other.data.shape[1:] == first.data.shape[1:] and other.stokes == first.stokes
-        both = (one.places(corners) for one in (first, other))
-        if not (alike and np.allclose(*both, rtol=0, atol=1e-9, equal_nan=True)):
-            raise SkyModelError(f"its pixels or its planes of STOKES are not those of {first.file}", file=other.file)
+    first = _alike(images)
     data, frequency_hz = (
         np.concatenate(part) for part in zip(*((i.data, i.frequency_hz) for i in images), strict=True)
     )
@@ -101,9 +101,37 @@ def read_fits(files: Sequence[str]) -> SkyModel:
     return _points_of_band(data[order], frequency_hz[order], first)
 
 
+def _alike(images: list[_Planes]) -> _Planes:
+    """The first of some images. Raises `SkyModelError` where another has other pixels."""
+    first = images[0]
+    corners = np.array([[0, 0], [first.data.shape[3] - 1, first.data.shape[2] - 1]])
+    for other in images[1:]:
+        alike = other.data.shape[1:] == first.data.shape[1:] and other.stokes == first.stokes
+        both = (one.places(corners) for one in (first, other))
+        if not (alike and np.allclose(*both, rtol=0, atol=1e-9, equal_nan=True)):
+            raise SkyModelError(f"its pixels or its planes of STOKES are not those of {first.file}", file=other.file)
+    return first
+
+
+def _taylor_terms(file: str) -> list[str]:
+    """The files of all terms, the first of which is `file`; none where it is called otherwise, or alone. Raises
+    `SkyModelError` where it is another term than the first."""
+    match = re.fullmatch(r"(.*\.tt)(\d+)(\.fits)?/?", file)
+    if not match:
+        return []
+    files = list(itertools.takewhile(os.path.exists, (f"{match[1]}{k}{match[3] or ''}" for k in itertools.count())))
+    if match[2] != "0" and files:
+        raise SkyModelError(f"this is a Taylor term of a spectrum; {files[0]} stands for all of them", file=file)
+    return files if len(files) > 1 else []
+
+
 def _planes_of(file: str) -> _Planes:
     try:
-        return _planes(*only_image(file), file)
+        if not os.path.isdir(file):
+            return _planes(*only_image(file), file)
+        header, data, frequency_hz = read_casa_image(file)
+        planes = _planes(header, data, file)
+        return planes if frequency_hz is None else replace(planes, frequency_hz=frequency_hz)
     except SkyModelError:
         raise
     except Error as problem:
@@ -225,6 +253,33 @@ def _points(planes: NDArray[np.float64], image: _Planes) -> SkyModel:
         tuple(
             Source(f"x{column + 1}y{row + 1}", *place, tuple(flux))
             for column, row, place, flux in zip(x, y, radec.T.tolist(), fluxes.tolist(), strict=True)
+        ),
+        left_out,
+    )
+
+
+def _points_of_terms(terms: list[_Planes]) -> SkyModel:
+    """Of images of Taylor terms."""
+    first = _alike(terms)
+    if any(len(term.data) != 1 for term in terms) or not first.frequency_hz[0] > 0:
+        raise SkyModelError("Taylor terms are of one frequency each, which the first of them says", file=first.file)
+    planes = np.array([term.data[0] for term in terms])  # [term,stokes,y,x]
+    x, y, radec, left_out = _pixels(planes.reshape(-1, *planes.shape[2:]), first)
+    fluxes = np.zeros((len(terms), len(x), 4))
+    fluxes[:, :, first.stokes] = np.moveaxis(planes[:, :, y, x], 1, 2)
+    if fluxes[1:, :, 1:].any():
+        raise UnsupportedError("Taylor terms of Q, U or V", file=first.file)
+    fixed = {
+        "ref_freq_hz": float(first.frequency_hz[0]),
+        "logarithmic": False,
+        "spectrum_scales_polarisation": False,
+    }
+    return SkyModel(
+        tuple(
+            Source(f"x{column + 1}y{row + 1}", *place, tuple(flux), spectrum=tuple(spectrum), **fixed)
+            for column, row, place, flux, spectrum in zip(
+                x, y, radec.T.tolist(), fluxes[0].tolist(), fluxes[1:, :, 0].T.tolist(), strict=True
+            )
         ),
         left_out,
     )

@@ -15,10 +15,13 @@ from ..whole_file import whole_file
 from .ao import looks_like_ao, read_ao
 from .bbs import KNOWN, read_bbs
 from .bbs_writing import write_bbs
+from .casa_components import read_casa_components
+from .casa_table import format_of_table
 from .catalogue import is_catalogue, read_catalogue
 from .columns import find_header, parse_header
 from .errors import SkyModelError, UnsupportedError
 from .fits_image import format_of_fits, is_fits, read_fits
+from .flux_calibrators import calibrator_of_path, known_calibrators
 from .healpix import read_healpix
 from .model import SkyModel
 from .oskar import oskar_key, read_oskar
@@ -61,10 +64,18 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "sagecal": read_sagecal,
     "catalogue": read_catalogue,
     "fits": _read_fits,
+    "casa-image": _read_fits,
+    "casa-components": read_casa_components,
     "healpix": read_healpix,
     "skyh5": read_skyh5,
 }
-_BINARY = ("fits", "healpix", "skyh5")  # formats that are never text; a catalogue may be text or FITS
+_BINARY = (
+    "fits",
+    "casa-image",
+    "casa-components",
+    "healpix",
+    "skyh5",
+)  # formats that are never text; a catalogue may be text or FITS
 WRITERS: dict[str, Callable[[SkyModel], str | bytes]] = {
     "bbs": write_bbs,
     "wsclean": write_wsclean,
@@ -149,14 +160,23 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
     `format` is one of `READERS` (default: found from the content). What the file has and a `Source` cannot express
     (unknown columns, kinds of sources, ...) is an error; with `skip_unsupported` such sources are left out, such
     columns passed over, and both listed in the model's `skipped`. A path with wildcards, such as "field-0*-model.fits",
-    is of model images of several frequencies. Raises `SkyModelError` with file, line and column.
+    is of model images of several frequencies. Where there is no file "3C286" that is the calibrator (`calibrator`).
+    Raises `SkyModelError` with file, line and column.
     """
     file = os.fspath(path)
     if format is not None and format not in READERS:
         raise SkyModelError(f"unknown format {format!r}; formats are {', '.join(READERS)}")
+    if format is None and (known := calibrator_of_path(file)):
+        return SkyModel((known.source(),))
     if glob.has_magic(file) and not os.path.lexists(file):
         return _read_images(file)
-    if format is None and is_fits(file):
+    if not os.path.lexists(file) and not re.search(r"[./\\]", file):
+        raise SkyModelError(
+            f"there is no such file, and no calibrator of this name; {known_calibrators(file)}", file=file
+        )
+    if format is None and os.path.isdir(file):
+        format = format_of_table(file)
+    elif format is None and is_fits(file):
         format = format_of_fits(file)
     elif format is None and is_hdf5(file):
         format = "skyh5"
@@ -183,8 +203,8 @@ def _read_images(pattern: str) -> SkyModel:
     files = sorted(glob.glob(pattern))
     if not files:
         raise SkyModelError("there are no files of such names", file=pattern)
-    if others := [file for file in files if not is_fits(file)]:
-        raise SkyModelError("no FITS image; only these are read by names with wildcards", file=others[0])
+    if others := [file for file in files if format_of_table(file) != "casa-image" and not is_fits(file)]:
+        raise SkyModelError("no model image; only these are read by names with wildcards", file=others[0])
     return read_fits(files)
 
 

@@ -1,4 +1,4 @@
-"""`rimetree sky show` and `rimetree sky convert`."""
+"""`rimetree sky show`, `rimetree sky convert` and `rimetree sky calibrators`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WRITABLE = click.Choice(["bbs", "wsclean", "hyperdrive", "skyh5"])
 @click.group("sky")
 def command() -> None:
     """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, AO, SAGECal,
-    catalogues (PyBDSF, LoBES, GLEAM-X), model images, maps of the sky (HEALPix), SkyH5."""
+    catalogues (PyBDSF, LoBES, GLEAM-X), model images, maps of the sky (HEALPix), SkyH5. List flux calibrators."""
 
 
 @command.command("show")
@@ -175,3 +175,30 @@ def _expressible(model, target_format: str):
         except sky.UnsupportedError as problem:
             log(f"warning: left out source {source.name!r}: {problem.message}")
     return model.select(names=kept)
+
+
+@command.command("calibrators")
+@click.option("--freq", type=FREQUENCY, help="Also list Stokes I, Q and U at this frequency, e.g. 1.4GHz.")
+def calibrators(freq) -> None:
+    """List flux calibrators that --sky takes by their names: 3C286, J1331+3030, '3C286, Scaife-Heald 2012'.
+
+    They are points with the spectrum of a flux scale. On baselines that resolve them they are no model.
+    """
+    from rimetree import sky
+
+    headers = ["source", "RA", "Dec", "flux scale", "MHz", "other names"]
+    rows = [
+        [
+            *(one.names[0], ra_text(one.ra_rad), dec_text(one.dec_rad), one.scale),
+            "{:g} to {:g}".format(*(value / 1e6 for value in one.range_hz)),
+            " ".join(one.names[1:]),
+        ]
+        for one in sky.calibrators()
+    ]
+    if freq is not None:
+        headers.insert(5, f"I Q U/Jy at {frequency_text(freq)}")
+        for row, one in zip(rows, sky.calibrators(), strict=True):
+            within = one.range_hz[0] <= freq <= one.range_hz[1]
+            fluxes = one.source().table.at(freq)[: 3 if one.is_polarised else 1]
+            row.insert(5, " ".join(f"{flux:.5g}" for flux in fluxes) if within else "")
+    click.echo(table(headers, rows, left=range(len(headers))))

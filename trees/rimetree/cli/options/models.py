@@ -19,12 +19,13 @@ from .quantities import Count
 SKY_FORMATS = click.Choice(
     [
         *("bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"),
-        *("rts", "woden", "ao", "sagecal", "catalogue", "fits", "healpix", "skyh5"),
+        *("rts", "woden", "ao", "sagecal", "catalogue", "fits", "casa-image", "casa-components", "healpix", "skyh5"),
     ]
 )
 _READ = (
     "Sky model: BBS, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, AO or SAGECal, a catalogue of PyBDSF, LoBES or "
-    "GLEAM-X, a map of the sky (HEALPix), SkyH5, or a model image (FITS, Jy/pixel"
+    "GLEAM-X, a map of the sky (HEALPix), SkyH5, components of CASA, a flux calibrator by its name (3C286; see "
+    "rimetree sky calibrators), or a model image (FITS or CASA, Jy/pixel"
 )
 
 
@@ -168,8 +169,11 @@ def read_model(
 def read_sky(file: str, file_format: str | None, skip_unsupported: bool, patches: Sequence[str] | None = None):
     """The sky model of a file, as far as `patches` fit; says what was left out."""
     from rimetree import sky
+    from rimetree.sky.flux_calibrators import calibrator_of_path
 
     model = sky.read(file, file_format, skip_unsupported)
+    if file_format is None and (known := calibrator_of_path(file)):
+        log(str(known))
     for skipped in model.skipped:
         log(f"warning: left out {skipped}")
     if len(model) == 0:

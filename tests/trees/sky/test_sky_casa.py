@@ -1,0 +1,192 @@
+"""Images and lists of components that CASA has written (casa/make_tables.py) as sky models."""
+
+import shutil
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import sky, sky_fluxes
+from rimetree.sky import casa_image
+
+RA_RAD, DEC_RAD = np.radians([15 * (10 + 5 / 3600), 30 + 0.5 / 60])
+STEP_RAD = np.radians(20 / 3600)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """The folder with all tables."""
+    folder = tmp_path_factory.mktemp("casa")
+    with tarfile.open(Path(__file__).parent / "casa" / "tables.tar.gz") as packed:
+        packed.extractall(folder, filter="data")
+    return folder
+
+
+def from_centre(model, projection):
+    """[source, 2] places from that of the images, in pixels."""
+    ra, dec = model.radec_rad.T
+    east = np.cos(dec) * np.sin(ra - RA_RAD)
+    north = np.sin(dec) * np.cos(DEC_RAD) - np.cos(dec) * np.sin(DEC_RAD) * np.cos(ra - RA_RAD)
+    if projection == "TAN":
+        towards = np.sqrt(1 - east**2 - north**2)
+        east, north = east / towards, north / towards
+    return np.column_stack([-east, north]) / STEP_RAD
+
+
+@pytest.mark.parametrize(("name", "projection"), [("one", "SIN"), ("tan", "TAN"), ("icrs", "SIN"), ("masked", "SIN")])
+def test_each_pixel_is_a_point_at_its_middle(tables, name, projection):
+    model = sky.read(tables / f"{name}.model")
+    assert model.names == ["x3y2", "x6y5"]
+    np.testing.assert_allclose(from_centre(model, projection), [[-2, -2], [1, 1]], atol=1e-7)
+    np.testing.assert_allclose(model.stokes_jy, [[2, 0, 0, 0], [-0.5, 0, 0, 0]], rtol=1e-6)
+    assert not any(source.spectrum for source in model)
+
+
+def test_planes_of_stokes(tables):
+    model = sky.read(tables / "iv.model")
+    np.testing.assert_allclose(model.stokes_jy, [[2, 0, 0, 0.5], [-0.5, 0, 0, -0.125]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "frequencies", "times"),
+    [("cube", [1.0e9, 1.2e9, 1.4e9], [1, 2, 3]), ("irregular", [1.0e9, 1.2e9, 1.7e9], [1, 2, 5])],
+)
+def test_planes_of_frequencies(tables, name, frequencies, times):
+    model = sky.read(tables / f"{name}.model")
+    for frequency, factor in zip(frequencies, times, strict=True):
+        fluxes = [sky_fluxes.stokes_i_at(model, frequency)]
+        np.testing.assert_allclose(fluxes, [[2 * factor, -0.5 * factor]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("frequency", [1.2e9, 1.5e9, 1.9e9])
+def test_taylor_terms_are_found_beside_the_first(tables, frequency):
+    model = sky.read(tables / "mfs.tt0")
+    away = frequency / 1.5e9 - 1
+    expected = np.array([2, -0.5]) * (1 - 0.7 * away + 0.3 * away**2)
+    np.testing.assert_allclose(sky_fluxes.stokes_i_at(model, frequency), expected, rtol=1e-6)
+
+
+def test_a_first_taylor_term_alone_has_no_spectrum(tables, tmp_path):
+    shutil.copytree(tables / "mfs.tt0", tmp_path / "mfs.tt0")
+    model = sky.read(tmp_path / "mfs.tt0")
+    assert not any(source.spectrum for source in model)
+    shutil.copytree(tables / "iv.model", tmp_path / "mfs.tt1")
+    with pytest.raises(sky.SkyModelError, match=r"mfs.tt1: its pixels or its planes .* are not those of .*mfs.tt0"):
+        sky.read(tmp_path / "mfs.tt0")
+    shutil.rmtree(tmp_path / "mfs.tt1")
+    shutil.copytree(tables / "cube.model", tmp_path / "mfs.tt1")
+    with pytest.raises(sky.SkyModelError, match="are of one frequency each"):
+        sky.read(tmp_path / "mfs.tt0")
+
+
+def test_taylor_terms_of_q_u_v_are_refused(tables, tmp_path):
+    for k in range(2):
+        shutil.copytree(tables / "iv.model", tmp_path / f"p.tt{k}")
+    with pytest.raises(sky.UnsupportedError, match="Taylor terms of Q, U or V"):
+        sky.read(tmp_path / "p.tt0")
+
+
+def test_images_of_several_frequencies_by_wildcards(tables, tmp_path):
+    for name in ("one", "cube"):
+        shutil.copytree(tables / f"{name}.model", tmp_path / f"a-{name}.model")
+    assert len(sky.read(tmp_path / "a-*.model")) == 2  # 1.5 GHz, and three others
+    (tmp_path / "a-b.model").write_text("no image")
+    with pytest.raises(sky.SkyModelError, match="no model image"):
+        sky.read(tmp_path / "a-*.model")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("galactic.model", "frame GALACTIC; expected ICRS or J2000"),
+        ("restored.image", "in Jy/beam, expected Jy/pixel"),
+        ("iqv.model", "planes of I, Q, V, expected those of I, Q, U, V one after another"),
+        ("xx.model", "planes of STOKES -5, expected 1 to 4"),
+        ("mfs.tt1", r"a Taylor term of a spectrum; .*mfs.tt0 stands for all"),
+        ("b1950.cl", "component 'component_0' has its place in the frame B1950"),
+        ("own_spectra.cl", "component 'component_0' has spectra of Q, U and V of their own"),
+    ],
+)
+def test_what_is_no_model_is_refused(tables, name, message):
+    with pytest.raises(sky.SkyModelError, match=message) as caught:
+        sky.read(tables / name)
+    assert caught.value.file == str(tables / name)
+
+
+def test_components(tables):
+    model = sky.read(tables / "all.cl")
+    assert model.names == ["component_0", "component_1", "it", "bent", "circular", "linear"]
+    by_name = dict(zip(model.names, model, strict=True))
+    place = np.radians([15 * (10 + 10 / 3600), 30 + 4 / 60])
+    np.testing.assert_allclose(model.radec_rad[[0, 3, 4, 5]], [place] * 4, rtol=1e-12)
+    polarised = [1.0, 0.1, 0.2, 0.05]
+    expected = [polarised, [2, 0, 0, 0], [3, 0, 0, 0], polarised, polarised, polarised]
+    np.testing.assert_allclose(model.stokes_jy, expected, atol=1e-8)
+    axes = np.radians([60 / 3600, 20 / 3600, 30])
+    np.testing.assert_allclose(by_name["component_1"].gaussian, axes, rtol=1e-12)
+    np.testing.assert_allclose(by_name["it"].uniform_disk, axes, rtol=1e-12)
+    assert by_name["component_1"].spectrum == () and by_name["component_1"].ref_freq_hz == 0
+
+
+def test_spectra_of_components(tables):
+    model = sky.read(tables / "all.cl")
+    found = dict(zip(model.names, sky_fluxes.stokes_at(model, [2.8e9])[:, :, 0], strict=True))
+    polarised, ratio = np.array([1.0, 0.1, 0.2, 0.05]), 2**-0.7
+    np.testing.assert_allclose(found["component_0"], ratio * polarised, rtol=1e-6)
+    bent = 2 ** (-0.7 + 0.1 * np.log(2))
+    np.testing.assert_allclose(found["bent"], [bent, *polarised[1:]], rtol=1e-6)
+
+
+def test_components_that_are_not_known_can_be_left_out(tables):
+    model = sky.read(tables / "b1950.cl", skip_unsupported=True)
+    assert model.names == ["component_1"] and "component_0" in str(model.skipped[0])
+    assert np.degrees(model[0].ra_rad) == pytest.approx(15 * (15 + 10 / 3600), rel=1e-12)
+
+
+def test_tables_that_are_no_sky_models(tables, tmp_path):
+    ms = tmp_path / "obs.ms"
+    rt.ms.create(ms, "kat-7", phase_centre_rad=(1, -0.5), start_mjd_s=5e9, duration_s=8, integration_s=8)
+    with pytest.raises(sky.SkyModelError, match="a table of the kind 'Measurement Set', expected an image or a list"):
+        sky.read(ms)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(sky.SkyModelError, match="cannot read the sky model: Is a directory"):
+        sky.read(tmp_path / "empty")
+    with pytest.raises(sky.SkyModelError, match=r"obs.ms has .* rows, and an image has one"):
+        sky.read(ms, format="casa-image")
+    with pytest.raises(sky.SkyModelError, match="no list of components"):
+        sky.read(tables / "one.model", format="casa-components")
+
+
+def test_damaged_images(tables, tmp_path):
+    shutil.copytree(tables / "masked.model", tmp_path / "a.model")
+    shutil.rmtree(tmp_path / "a.model" / "mask0")
+    with pytest.raises(sky.SkyModelError, match="PagedArray"):
+        sky.read(tmp_path / "a.model")
+    shutil.copytree(tables / "one.model", tmp_path / "b.model")
+    (tmp_path / "b.model" / "table.dat").unlink()
+    with pytest.raises(sky.SkyModelError, match=r"cannot read the sky model: .*b.model"):
+        sky.read(tmp_path / "b.model")
+
+
+@pytest.mark.parametrize("change", [{"coords": {}}, {}, {"coords": {"direction0": {}, "pixelmap0": [0, 1]}}])
+def test_headers_that_are_not_as_casa_writes_them(tables, monkeypatch, change):
+    monkeypatch.setattr(casa_image, "contents_of", lambda path: (change, []))
+    with pytest.raises(sky.SkyModelError):
+        sky.read(tables / "one.model")
+
+
+def test_a_turned_image(tables, monkeypatch):
+    """CASA's matrix of rotation, of which JSON has the first index as the fastest."""
+    real, turn = casa_image.contents_of, np.radians(30)
+
+    def turned(path):
+        keywords, rows = real(path)
+        keywords["coords"]["direction0"]["pc"] = [[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]
+        return keywords, rows
+
+    monkeypatch.setattr(casa_image, "contents_of", turned)
+    x, y = np.array([[-2, 1], [-2, 1]])
+    expected = np.column_stack([np.cos(turn) * x - np.sin(turn) * y, np.sin(turn) * x + np.cos(turn) * y])
+    np.testing.assert_allclose(from_centre(sky.read(tables / "one.model"), "SIN"), expected, atol=1e-7)
