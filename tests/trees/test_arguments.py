@@ -205,10 +205,8 @@ def calls(tmp_path_factory):
                 "method": "cubic",
             },
         ),
-        "StandingPattern": (
-            rt.StandingPattern.read,
-            {"file": standing, "site_m": (5109270.0, 2006780.0, -3239050.0)},
-        ),
+        "StandingPattern": (rt.StandingPattern.read, {"file": standing, "site_m": (5109270.0, 2006780.0, -3239050.0)}),
+        "PolynomialBeam": (rt.PolynomialBeam.of_telescope, {"name": "vla", "pointing_rad": (0.3, -0.5)}),
         "Beam": (
             rt.Beam,
             {

@@ -42,7 +42,7 @@ from .writing.scope import NodeDef, NodeScope, NodeStub
 
 if TYPE_CHECKING:  # what is loaded when it is used
     from . import calibration, ms, plots, sky, telescopes  # noqa: F401
-    from .beams import Beam, BeamPattern, StandingPattern, StationBeam, lofar_beams
+    from .beams import Beam, BeamPattern, PolynomialBeam, StandingPattern, StationBeam, lofar_beams
     from .observing.mounts import azimuth_elevation, feed_rotation, parallactic_angle
     from .receiver_noise import ReceiverNoise
     from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
@@ -52,7 +52,7 @@ __version__ = "0.1.0"
 __getattr__, __dir__ = when_used(
     __name__,
     {
-        "beams": "Beam BeamPattern StandingPattern StationBeam lofar_beams",
+        "beams": "Beam BeamPattern PolynomialBeam StandingPattern StationBeam lofar_beams",
         "observing.mounts": "azimuth_elevation feed_rotation parallactic_angle",
         "receiver_noise": "ReceiverNoise",
         "sky_trees": "SkyNodes many_node_tree psv_tree sky_nodes",
@@ -74,6 +74,7 @@ __all__ = [
     "NodeScope",
     "NodeStub",
     "Parameter",
+    "PolynomialBeam",
     "PyNode",
     "ReceiverNoise",
     "Result",

@@ -226,7 +226,7 @@ def test_dishes_that_stand_see_nothing_through_the_ground(profile):
     towards = np.einsum("k,kst->st", [east, north, np.sin(0.1)], directions())
     lmn = np.stack([np.sqrt(1 - towards**2), 0 * towards, towards], axis=1)
     ns = rt.NodeScope()
-    ns.V << beam.voltage(rt.Constant(lmn, cells_rank=1))
+    ns.V << beam.voltage(rt.Constant(lmn, cells_rank=1), len(lmn))
     free = np.broadcast_to(rt.Forest(ns).evaluate(ns.V, CELLS)[..., 0], found.shape)
     np.testing.assert_allclose(found[up > 0], free[up > 0], rtol=0, atol=1e-6)
 

@@ -1,6 +1,7 @@
 """Primary beams: how much of each source's power antennas let through.
 
     sky = rt.sky.read("field.skymodel").seen_through(rt.Beam.of_dish(25.0))
+    sky = sky.seen_through(rt.PolynomialBeam.of_telescope("vla"))
     sky = sky.seen_through([rt.Beam.of_dish(diameter_m) for diameter_m in diameters])  # of each antenna
     sky = sky.seen_through(rt.BeamPattern.read("beam_$(corr)_$(reim).fits", site_m=site))
     sky = sky.seen_through(rt.StandingPattern.read("hera.beamfits", site))
@@ -17,6 +18,7 @@ from .lofar import lofar_beams
 from .oskar import oskar_layouts
 from .pattern import BeamPattern
 from .place import Place, drift_frame
+from .polynomial import PolynomialBeam
 from .standing_pattern import StandingPattern
 from .station import StationBeam, read_layout
 
@@ -25,6 +27,7 @@ __all__ = [
     "Beam",
     "BeamPattern",
     "Place",
+    "PolynomialBeam",
     "StandingPattern",
     "StationBeam",
     "beams_text",

@@ -18,10 +18,11 @@ from ..writing.scope import NodeScope, NodeStub
 from .dish import Beam
 from .pattern import BeamPattern
 from .place import Place
+from .polynomial import PolynomialBeam
 from .standing_pattern import StandingPattern
 from .station import StationBeam
 
-AnyBeam = Beam | BeamPattern | StandingPattern | StationBeam
+AnyBeam = Beam | PolynomialBeam | BeamPattern | StandingPattern | StationBeam
 
 
 def kinds_of(beams: AnyBeam | Sequence[AnyBeam]) -> tuple[list[AnyBeam], list[int]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -22,8 +23,57 @@ _STEEP = 1e12  # from 0 to 1 at the horizon
 _AIRY_WIDTH = 1.0289939699621881  # full width at half maximum of (2 J_1(x)/x)^2, in wavelengths over diameter
 
 
+class CircularDish(ABC):
+    """A dish with a power pattern that is circular, and alike for all feeds. It follows the sky (`pointing_rad`), or
+    stands (`azel_rad`, `site_m`)."""
+
+    #: It is the same for all feeds, a real number.
+    feed: ClassVar[str | None] = None
+    is_real: ClassVar[bool] = True
+    is_scalar: ClassVar[bool] = True
+    feeds_stand: ClassVar[bool] = False
+
+    @property
+    def varies_in_time(self) -> bool:
+        """Whether what it lets through of a place on the sky does."""
+        return self.azel_rad is not None
+
+    @property
+    def follows_phase_centre(self) -> bool:
+        """Whether it points there, wherever that is."""
+        return self.pointing_rad is None and self.azel_rad is None
+
+    @abstractmethod
+    def voltage(self, lmn, n_source: int) -> NodeDef:
+        """[S]: the root of the power towards directions `lmn` [S,3] from where it points."""
+
+    def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
+        """[S], real. Writes nodes of the k-th beam of a scope."""
+        if self.azel_rad is None:
+            return self.voltage(place.lmn, place.n_source)
+        ns.horizon(k) << horizon_nodes(place.centre, horizon(self.site_m))
+        voltage = self.voltage(drifting(ns, k, place, ns.horizon(k), self.azel_rad), place.n_source)
+        up = rt.MatrixMultiply(place.lmn, rt.Transpose(ns.horizon(k)))[:, 2]
+        return voltage * rt.Min(rt.Max(_STEEP * up, np.zeros(place.n_source)), np.ones(place.n_source))
+
+    def pointed_at(self, radec_rad: Sequence[float]) -> Self:
+        """The same, towards another place of the sky."""
+        return replace(self, pointing_rad=radec_rad, azel_rad=None, site_m=None)
+
+    def standing_at(self, azel_rad: Sequence[float], site_m: Sequence[float]) -> Self:
+        """The same of a dish that stands there and points to this azimuth and elevation."""
+        return replace(self, pointing_rad=None, azel_rad=azel_rad, site_m=site_m)
+
+    def _check_pointing(self) -> None:
+        require_pointings("beam", radec_rad=self.pointing_rad, azel_rad=self.azel_rad)
+        if (self.azel_rad is None) != (self.site_m is None):
+            raise Error("a dish that stands has azel_rad and site_m, others neither")
+        if self.site_m is not None:
+            require_place("site_m", self.site_m)
+
+
 @dataclass(frozen=True)
-class Beam:
+class Beam(CircularDish):
     """The power pattern of a dish, circular, 1 where it points; its square root is that of `DishBeam`.
 
     Attributes
@@ -66,11 +116,7 @@ class Beam:
             raise Error(f"blockage is a part of the dish's diameter, from 0 to below 1, not {self.blockage}")
         if self.blockage and self.profile != "airy":
             raise Error(f"blockage goes with the profile airy, not {self.profile}")
-        require_pointings("beam", radec_rad=self.pointing_rad, azel_rad=self.azel_rad)
-        if (self.azel_rad is None) != (self.site_m is None):
-            raise Error("a dish that stands has azel_rad and site_m, others neither")
-        if self.site_m is not None:
-            require_place("site_m", self.site_m)
+        self._check_pointing()
 
     @classmethod
     @checked
@@ -89,45 +135,11 @@ class Beam:
             None if pointing_rad is None else tuple(pointing_rad),
         )
 
-    #: It is the same for all feeds, a real number.
-    feed: ClassVar[str | None] = None
-    is_real: ClassVar[bool] = True
-    is_scalar: ClassVar[bool] = True
-    feeds_stand: ClassVar[bool] = False
-
-    def voltage(self, lmn) -> NodeDef:
-        """[S], or a scalar of one direction: the root of the power towards directions `lmn` [S,3] from where it
-        points."""
+    def voltage(self, lmn, n_source: int) -> NodeDef:
+        """[S]: as of `CircularDish`."""
         return rt.DishBeam(
             lmn, self.width_rad, profile=self.profile, ref_freq_hz=self.ref_freq_hz, blockage=self.blockage
         )
-
-    @property
-    def varies_in_time(self) -> bool:
-        """Whether what it lets through of a place on the sky does."""
-        return self.azel_rad is not None
-
-    @property
-    def follows_phase_centre(self) -> bool:
-        """Whether it points there, wherever that is."""
-        return self.pointing_rad is None and self.azel_rad is None
-
-    def jones(self, ns: NodeScope, k: int, place: Place) -> NodeDef:
-        """[S], real. Writes nodes of the k-th beam of a scope."""
-        if self.azel_rad is None:
-            return self.voltage(place.lmn)
-        ns.horizon(k) << horizon_nodes(place.centre, horizon(self.site_m))
-        voltage = self.voltage(drifting(ns, k, place, ns.horizon(k), self.azel_rad))
-        up = rt.MatrixMultiply(place.lmn, rt.Transpose(ns.horizon(k)))[:, 2]
-        return voltage * rt.Min(rt.Max(_STEEP * up, np.zeros(place.n_source)), np.ones(place.n_source))
-
-    def pointed_at(self, radec_rad: Sequence[float]) -> Beam:
-        """The same, towards another place of the sky."""
-        return replace(self, pointing_rad=radec_rad, azel_rad=None, site_m=None)
-
-    def standing_at(self, azel_rad: Sequence[float], site_m: Sequence[float]) -> Beam:
-        """The same of a dish that stands there and points to this azimuth and elevation."""
-        return replace(self, pointing_rad=None, azel_rad=azel_rad, site_m=site_m)
 
     def __str__(self) -> str:
         """As a report says it: "gaussian beam of 41.6 arcmin at 1400 MHz" """

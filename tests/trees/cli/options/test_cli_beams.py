@@ -59,6 +59,31 @@ def test_dishes_are_those_of_the_set(command, kat7, sky_file):
     assert np.abs(read(kat7, "THREE") - read(kat7, "ONE")).max() > 0.01
 
 
+def test_beams_of_telescopes(command, tmp_path, sky_file):
+    for telescope, frequency, said in (
+        ("vla-d", "1.4GHz", "through the beam of the dishes of vla"),
+        ("atca-6a", "2.1GHz", "through the beam of the dishes of atca"),
+        ("kat-7", "600MHz", "through the beam of the dishes of gmrt"),
+        ("meerkat", "1.4GHz", "through the cosine beam of 57.5 arcmin at 1500 MHz"),
+        ("alma", "100GHz", "through the airy beam of a dish of 10.7 m, 0.0701 of its diameter shadowed"),
+    ):
+        path, kind = tmp_path / f"{telescope}.ms", said.split()[-1] if "dishes" in said else telescope
+        band = ("--freq", frequency, "--bandwidth", "10MHz", "--channels", "2")
+        centre, times = ("--phase-centre", "3h32m30s", "-27d48m"), ("--duration", "10s", "--integration", "10s")
+        command("make-ms", path, "--telescope", telescope, *centre, *times, *band)
+        assert said in command("simulate", path, "--sky", sky_file, "--beam", kind).output
+    path = tmp_path / "kat-7.ms"
+    assert "ANT-0 has a diameter of 12 m" not in command("simulate", path, "--sky", sky_file, "--beam", "alma").output
+    text = command("simulate", path, "--sky", sky_file, "--beam", "atca").output
+    assert "warning: beam of the dishes of atca was not given at 597.5 to 602.5 MHz; beyond its first and last" in text
+    refused = command("simulate", tmp_path / "vla-d.ms", "--sky", sky_file, "--beam", "alma", code=1).output
+    assert "antenna vla-00 has a diameter of 25 m in the set; dishes of ALMA have 12 or 7 m" in refused
+    assert (
+        "expected vla, without more"
+        in command("simulate", path, "--sky", sky_file, "--beam", "vla: 25m", code=2).output
+    )
+
+
 def test_calibration_uses_the_same_beam(command, kat7, sky_file, tmp_path):
     beam = ("--sky", sky_file, "--beam", BEAM)
     command("simulate", kat7, *beam, "--column", "DATA")

@@ -120,6 +120,37 @@ def _of_width(kind: str, width: str, frequency: str) -> Maker:
     return lambda antenna: beam
 
 
+def _polynomial(kind: str) -> Maker:
+    from rimetree import PolynomialBeam
+
+    beam = PolynomialBeam.of_telescope(kind)
+    return lambda antenna: beam
+
+
+def _meerkat(kind: str) -> Maker:
+    """Mauch et al. 2020, ApJ 888, 61, equations 3 and 4."""
+    return _of_width("cosine", "57.5arcmin", "1.5GHz")
+
+
+#: What CASA takes ALMA's dishes as, by their diameters in a set: diameter and blockage (m).
+_ALMA_M = {12.0: (10.7, 0.75), 7.0: (6.25, 0.75)}
+
+
+def _alma(kind: str) -> Maker:
+    from rimetree import Beam
+
+    def of(antenna: Antenna) -> AnyBeam:
+        known = next((own for given, own in _ALMA_M.items() if abs(antenna.diameter_m - given) < 0.5), None)
+        if known is None:
+            raise Failed(
+                f"--beam alma: antenna {antenna.name} has a diameter of {antenna.diameter_m:g} m in the set; dishes of "
+                "ALMA have 12 or 7 m"
+            )
+        return Beam.of_dish(*known)
+
+    return of
+
+
 def _pattern(files: str, method: str = "linear") -> Maker:
     from rimetree import BeamPattern
     from rimetree.observing.mounts import STANDING, TURNING
@@ -202,6 +233,9 @@ _KINDS: dict[str, tuple[str, int, int, Callable[..., Maker]]] = {
         "station: LAYOUT[, ELEMENT[, HEIGHT]], e.g. station: layout.txt, half-wave, 0.3m; elements are isotropic, "
         "short or half-wave dipoles", 1, 3, _station,
     ),
+    **{name: (f"{name}, without more", 0, 0, _polynomial) for name in ("vla", "gmrt", "atca")},
+    "meerkat": ("meerkat, without more", 0, 0, _meerkat),
+    "alma": ("alma, without more", 0, 0, _alma),
     "mwa": ("mwa, without more", 0, 0, _mwa),
     "lofar": ("lofar, without more", 0, 0, _lofar),
 }  # fmt: skip

@@ -134,7 +134,8 @@ def beam_options(function: Callable, what: str = _OF_A_SKY, default: str = _NONE
         metavar="[ANTENNAS=]BEAM",
         help=f"{what}: airy (of each dish's diameter in the set), 'airy: 25m, 2.5m' "
         "(diameter, blockage), 'gaussian: 57.5arcmin, 1.5GHz' or 'cosine: 57.5arcmin, 1.5GHz' (full width at half "
-        "maximum of the power, which goes as 1/frequency), FITS cubes of the Jones matrix, "
+        "maximum of the power, which goes as 1/frequency), vla, gmrt, atca, meerkat or alma (main lobes of these "
+        "telescopes' dishes), FITS cubes of the Jones matrix, "
         "'beam_$(corr)_$(reim).fits[, cubic]', which turn on the sky with ALT-AZ mounts, hera.beamfits (a file of "
         "UVBeam, of electric fields in azimuth and zenith angle, of antennas that stand), or of aperture arrays "
         "'station: layout.txt, half-wave, 0.3m' (where elements are, as a file or OSKAR's telescope model; isotropic, "
@@ -164,11 +165,11 @@ def antennas_of_telescope(telescope) -> list[Antenna]:
 
 
 def warn_of_patterns(model: SkyModel, groups: Sequence) -> None:
-    """Says where a pattern from files was not given at the frequencies of some `MsGroup`s."""
-    from rimetree import BeamPattern, StandingPattern
+    """Says where a pattern from files, or of a telescope, was not given at the frequencies of some `MsGroup`s."""
+    from rimetree import BeamPattern, PolynomialBeam, StandingPattern
     from rimetree.beams import kinds_of
 
-    given = BeamPattern | StandingPattern
+    given = BeamPattern | PolynomialBeam | StandingPattern
     kinds = [] if model is None or model.beam is None else kinds_of(model.beam)[0]
     for kind in kinds:
         far = [group for group in groups if isinstance(kind, given) and not kind.reaches(*group.frequency_hz)]
