@@ -15,6 +15,9 @@ from importlib import resources
 import numpy as np
 
 from ..arguments import checked
+from .casa_layout import parse_casa_layout
+from .of_ms import is_ms, read_telescope_of_ms
+from .oskar_model import is_oskar_model, read_oskar_model
 from .telescope import Telescope, TelescopeError, check_antenna
 
 # Short names, and which of the telescopes they stand for.
@@ -46,12 +49,13 @@ def available() -> list[str]:
 
 @checked
 def get(name: str | os.PathLike) -> Telescope:
-    """The telescope of a name, of a short name (`ALIASES`), or in a layout file (a path ending in `.csv`).
+    """The telescope of a name, of a short name (`ALIASES`), or in a layout file (a path ending in `.csv`, or in `.cfg`
+    as CASA's), of a Measurement Set, or of a telescope model of OSKAR (a folder).
 
     Capitals, blanks and dashes do not matter in names. Raises `TelescopeError`, which lists what there is.
     """
     text = os.fspath(name)
-    if text.lower().endswith(".csv") or os.sep in text:
+    if text.lower().endswith((".csv", ".cfg")) or os.sep in text or os.path.isdir(text):
         return read(text)
     by_plain = {_plain(known): known for known in available()}
     by_plain |= {_plain(alias): known for alias, known in ALIASES.items()}
@@ -71,14 +75,20 @@ def _not_known(name: str, by_plain: dict[str, str]) -> str:
     guess = f" (did you mean {' or '.join(dict.fromkeys(by_plain[n] for n in near))}?)" if near else ""
     return (
         f"no telescope is named {name!r}{guess}; known are {', '.join(available())}, "
-        f"for short {', '.join(sorted(ALIASES))}, and layout files ending in .csv"
+        f"for short {', '.join(sorted(ALIASES))}, layout files (.csv, or .cfg as CASA's), Measurement Sets, and "
+        "telescope models of OSKAR"
     )
 
 
 @checked
 def read(path: str | os.PathLike) -> Telescope:
-    """The telescope in a layout file; its name is the file's. Raises `TelescopeError` with file, line and column."""
+    """The telescope in a layout file, of a Measurement Set or of a telescope model of OSKAR; its name is the file's.
+    Raises `TelescopeError` with file, line and column."""
     file = os.fspath(path)
+    if is_ms(file):
+        return read_telescope_of_ms(file)
+    if is_oskar_model(file):
+        return read_oskar_model(file)
     try:
         with open(file, encoding="utf-8-sig") as stream:
             content = stream.read()
@@ -86,7 +96,7 @@ def read(path: str | os.PathLike) -> Telescope:
         raise TelescopeError(f"cannot read the layout: {problem.strerror or problem}", file=file) from problem
     except UnicodeDecodeError:
         raise TelescopeError("this is not UTF-8 text", file=file) from None
-    return parse(content, file)
+    return (parse_casa_layout if file.lower().endswith(".cfg") else parse)(content, file)
 
 
 def parse(content: str, file: str) -> Telescope:

@@ -38,3 +38,12 @@ def test_what_is_no_calibrator(command, tmp_path):
     text = command("sky", "show", "3C287", code=1).output
     assert "3C287: there is no such file, and no calibrator of this name; did you mean" in text
     assert "0408-65" in text
+
+
+def test_a_calibrator_of_another_field(command, tmp_path):
+    path = tmp_path / "obs.ms"
+    times = ("--duration", "10s", "--integration", "10s", "--channels", "2")
+    command("make-ms", path, "--telescope", "vla-d", "--phase-centre", "13h31m", "30d30m", "--field-name", "F", *times)
+    text = command("simulate", path, "--sky", "3C147").output
+    assert "nearest source of the sky model, 3C147, is 77" in text and "of field 0 (F): is it of this field?" in text
+    assert "is it of this field?" not in command("simulate", path, "--sky", "3C286").output

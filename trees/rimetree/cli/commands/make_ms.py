@@ -49,7 +49,10 @@ class _Window(click.ParamType):
 @click.command("make-ms")
 @click.argument("ms", type=click.Path())
 @click.option(
-    "--telescope", required=True, help="Name of a telescope (see --list-telescopes), or a layout file (.csv)."
+    "--telescope",
+    required=True,
+    help="Name of a telescope (see --list-telescopes), a layout file (.csv, or .cfg of CASA), a Measurement Set, "
+    "whose antennas are taken, or a telescope model of OSKAR.",
 )
 @click.option(
     "--list-telescopes",

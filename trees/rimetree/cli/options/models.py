@@ -22,6 +22,7 @@ SKY_FORMATS = click.Choice(
         *("rts", "woden", "ao", "sagecal", "catalogue", "fits", "casa-image", "casa-components", "healpix", "skyh5"),
     ]
 )
+_FAR_RAD = math.radians(10)  # further from the phase centre than dishes see
 _READ = (
     "Sky model: BBS, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, AO or SAGECal, a catalogue of PyBDSF, LoBES or "
     "GLEAM-X, a map of the sky (HEALPix), SkyH5, components of CASA, a flux calibrator by its name (3C286; see "
@@ -182,20 +183,22 @@ def read_sky(file: str, file_format: str | None, skip_unsupported: bool, patches
 
 
 def warn_of_sky(sky, groups, phase_centre) -> None:
-    """Which sources of a model are where no telescope of this kind sees them, and where its beam is not known."""
+    """Which sources of a model are where no telescope of this kind sees them, or whether all are far from where fields
+    are, and where its beam is not known."""
     from rimetree.directions import angles_from
 
     warn_of_patterns(sky, groups)
     for group in {group.field_id: group for group in groups}.values():
-        far = [
-            name
-            for name, angle in zip(
-                sky.names, angles_from(phase_centre or group.phase_centre_rad, sky.radec_rad), strict=True
-            )
-            if angle > math.pi / 2
-        ]
+        angles = angles_from(phase_centre or group.phase_centre_rad, sky.radec_rad)
+        far = [name for name, angle in zip(sky.names, angles, strict=True) if angle > math.pi / 2]
+        centre = f"the phase centre of field {group.field_id}"
         if far:
             log(
-                f"warning: {len(far)} sources are more than 90 deg from the phase centre of field {group.field_id}: "
+                f"warning: {len(far)} sources are more than 90 deg from {centre}: "
                 f"{', '.join(far[:5])}{', ...' if len(far) > 5 else ''}"
+            )
+        elif len(angles) and angles.min() > _FAR_RAD:
+            log(
+                f"warning: the nearest source of the sky model, {sky.names[int(angles.argmin())]}, is "
+                f"{math.degrees(angles.min()):.3g} deg from {centre} ({group.field_name}): is it of this field?"
             )

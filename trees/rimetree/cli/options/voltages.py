@@ -24,7 +24,7 @@ def recording_options(function):
             required=True,
             help="How a sample is written.",
         ),
-        click.option("--layout", required=True, help="Name (see make-ms --list-telescopes) or layout file (.csv)."),
+        click.option("--layout", required=True, help="Name, layout file or set: as --telescope of make-ms."),
         click.option(
             "--order",
             metavar="ORDER",
