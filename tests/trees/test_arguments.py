@@ -299,6 +299,7 @@ def calls(tmp_path_factory):
         "calibration.read_casa_table": (calibration.read_casa_table, {"path": tables}),
         "calibration.read_solutions": (calibration.read_solutions, {"path": tables}),
         "calibration.joined_sets": (calibration.joined_sets, {"files": [[solutions]]}),
+        "calibration.terms_text": (calibration.terms_text, {"sets": [solutions]}),
         "calibration.write_casa_tables": (calibration.write_casa_tables, {"prefix": tables, "ms": path, **casa}),
         "calibration.write_h5parm": (calibration.write_h5parm, {"path": tables, "sets": [solutions]}),
         "calibration.residuals": (

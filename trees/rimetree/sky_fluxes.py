@@ -19,6 +19,7 @@ from .sky_trees import sky_nodes
 from .writing.scope import NodeDef, NodeScope
 
 _STEEPEST = 4.0  # spectral index of all sources together
+_APART = 1.15  # from a frequency to a band: an index of -0.7 makes a tenth of it
 _NEAR = 0.1  # in the logarithm of frequency: nearer than this to the reference the index does not count
 
 
@@ -59,6 +60,7 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
     where that is nothing."""
     low, high = min(g.frequency_hz[0] for g in groups), max(g.frequency_hz[1] for g in groups)
     _warn_beyond_tables(sky, low, high)
+    _warn_of_other_frequencies(sky, low, high)
     middle_hz = 0.5 * (low + high)
     of_ends, flux_jy = np.split(stokes_at(sky, [low, high, middle_hz])[:, 0], [2], axis=1)
     flux_jy = flux_jy[:, 0]
@@ -96,6 +98,18 @@ def _warn_beyond_tables(sky: SkyModel, low_hz: float, high_hz: float) -> None:
         )
 
 
+def _warn_of_other_frequencies(sky: SkyModel, low_hz: float, high_hz: float) -> None:
+    """Where fluxes of sources without a spectrum are those of a frequency far from the band, as of model images."""
+    flat = [source for source in sky if source.ref_freq_hz and not source.spectrum and source.table is None]
+    other = [one for one in flat if not low_hz / _APART <= one.ref_freq_hz <= high_hz * _APART]
+    if other:
+        warnings.warn(
+            f"{len(other)} sources of the sky model have fluxes of {other[0].ref_freq_hz / 1e6:.6g} MHz, no spectrum, "
+            f"and the band is {low_hz / 1e6:.6g} to {high_hz / 1e6:.6g} MHz: they are taken as they are",
+            stacklevel=3,
+        )
+
+
 def _warn_of_steep_ends(sky: SkyModel, ends_hz: NDArray[np.float64], flux_jy: NDArray[np.float64]) -> None:
     """Where fluxes [source,end] at an end of the band are far from those at the reference frequencies, more than real
     spectra go."""
@@ -108,6 +122,9 @@ def _warn_of_steep_ends(sky: SkyModel, ends_hz: NDArray[np.float64], flux_jy: ND
     away = weight @ np.abs(np.log(ends_hz / sky.ref_freq_hz[own, None])) / before
     with np.errstate(divide="ignore"):
         steep = np.abs(np.log(found / before)) > _STEEPEST * np.maximum(away, _NEAR)
+    signed = flux_jy[own].sum(axis=0)
+    turned = signed * sky.stokes_jy[own, 0].sum() < 0
+    found, steep = np.where(turned, signed, found), steep | turned
     if steep.any():
         k = int(np.argmax(steep * away))
         warnings.warn(

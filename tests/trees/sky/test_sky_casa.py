@@ -2,6 +2,7 @@
 
 import shutil
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import rimetree as rt
 from rimetree import sky, sky_fluxes
-from rimetree.sky import casa_image
+from rimetree.sky import casa_components, casa_image, fits_image
 
 RA_RAD, DEC_RAD = np.radians([15 * (10 + 5 / 3600), 30 + 0.5 / 60])
 STEP_RAD = np.radians(20 / 3600)
@@ -41,7 +42,9 @@ def test_each_pixel_is_a_point_at_its_middle(tables, name, projection):
     assert model.names == ["x3y2", "x6y5"]
     np.testing.assert_allclose(from_centre(model, projection), [[-2, -2], [1, 1]], atol=1e-7)
     np.testing.assert_allclose(model.stokes_jy, [[2, 0, 0, 0], [-0.5, 0, 0, 0]], rtol=1e-6)
-    assert not any(source.spectrum for source in model)
+    assert not any(source.spectrum for source in model) and {source.ref_freq_hz for source in model} == {1.5e9}
+    hidden = ["46 pixels: the image's mask hides them"] if name == "masked" else []
+    assert [str(one).replace(f"{tables / 'masked.model'}: ", "") for one in model.skipped] == hidden
 
 
 def test_planes_of_stokes(tables):
@@ -72,6 +75,11 @@ def test_a_first_taylor_term_alone_has_no_spectrum(tables, tmp_path):
     shutil.copytree(tables / "mfs.tt0", tmp_path / "mfs.tt0")
     model = sky.read(tmp_path / "mfs.tt0")
     assert not any(source.spectrum for source in model)
+    assert "the spectrum" in str(model.skipped[0]) and "mfs.tt1 beside it" in str(model.skipped[0])
+    shutil.copytree(tables / "mfs.tt2", tmp_path / "mfs.tt2")
+    with pytest.raises(sky.SkyModelError, match=r"of the Taylor terms of its spectrum .*mfs.tt1 is missing"):
+        sky.read(tmp_path / "mfs.tt0")
+    shutil.rmtree(tmp_path / "mfs.tt2")
     shutil.copytree(tables / "iv.model", tmp_path / "mfs.tt1")
     with pytest.raises(sky.SkyModelError, match=r"mfs.tt1: its pixels or its planes .* are not those of .*mfs.tt0"):
         sky.read(tmp_path / "mfs.tt0")
@@ -79,6 +87,16 @@ def test_a_first_taylor_term_alone_has_no_spectrum(tables, tmp_path):
     shutil.copytree(tables / "cube.model", tmp_path / "mfs.tt1")
     with pytest.raises(sky.SkyModelError, match="are of one frequency each"):
         sky.read(tmp_path / "mfs.tt0")
+
+
+def test_taylor_terms_by_other_names(tables, tmp_path):
+    (tmp_path / "link").symlink_to(tables / "mfs.tt0")
+    assert len(sky.read(tmp_path / "link")[0].spectrum) == 2
+    assert len(sky.read(f"{tables}/mfs.tt0/")[0].spectrum) == 2
+    with pytest.raises(sky.SkyModelError, match=r"these are Taylor terms of a spectrum; .*mfs.tt0 stands for all"):
+        sky.read(tables / "mfs.tt*")
+    with pytest.raises(sky.SkyModelError, match=r"there is no such file, but .*mfs.tt0, the first Taylor term"):
+        sky.read(tables / "mfs")
 
 
 def test_taylor_terms_of_q_u_v_are_refused(tables, tmp_path):
@@ -103,7 +121,7 @@ def test_images_of_several_frequencies_by_wildcards(tables, tmp_path):
         ("galactic.model", "frame GALACTIC; expected ICRS or J2000"),
         ("restored.image", "in Jy/beam, expected Jy/pixel"),
         ("iqv.model", "planes of I, Q, V, expected those of I, Q, U, V one after another"),
-        ("xx.model", "planes of STOKES -5, expected 1 to 4"),
+        ("xx.model", "planes of STOKES -5 .XX., expected 1 to 4"),
         ("mfs.tt1", r"a Taylor term of a spectrum; .*mfs.tt0 stands for all"),
         ("b1950.cl", "component 'component_0' has its place in the frame B1950"),
         ("own_spectra.cl", "component 'component_0' has spectra of Q, U and V of their own"),
@@ -137,6 +155,34 @@ def test_spectra_of_components(tables):
     np.testing.assert_allclose(found["component_0"], ratio * polarised, rtol=1e-6)
     bent = 2 ** (-0.7 + 0.1 * np.log(2))
     np.testing.assert_allclose(found["bent"], [bent, *polarised[1:]], rtol=1e-6)
+
+
+def test_components_with_the_same_label_are_numbered(tables, monkeypatch):
+    real = casa_components.contents_of
+
+    def relabelled(path, columns):
+        keywords, rows = real(path, columns)
+        return keywords, [row | {"Label": "same" if k < 2 else row["Label"]} for k, row in enumerate(rows)]
+
+    monkeypatch.setattr(casa_components, "contents_of", relabelled)
+    assert sky.read(tables / "all.cl").names == ["same_0", "same_1", "it", "bent", "circular", "linear"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Flux": [{"r": 1.0, "i": 0.5}, *[{"r": 0.0, "i": 0.0}] * 3]}, "has complex fluxes"),
+        ({"Flux_Unit": "Jy/beam"}, "are in 'Jy/beam', expected Jy"),
+        ({"Flux_Polarisation": "Other"}, "has fluxes of Other"),
+        ({"Shape": "Limb-Darkened Disk"}, "is of the shape Limb-Darkened Disk"),
+        ({"Spectrum_Shape": "Tabular Spectrum"}, "has a spectrum of the kind Tabular Spectrum"),
+    ],
+)
+def test_components_of_other_kinds(tables, monkeypatch, change, message):
+    real = casa_components.contents_of
+    monkeypatch.setattr(casa_components, "contents_of", lambda *given: ({}, [real(*given)[1][0] | change]))
+    with pytest.raises(sky.SkyModelError, match=message):
+        sky.read(tables / "all.cl")
 
 
 def test_components_that_are_not_known_can_be_left_out(tables):
@@ -175,6 +221,38 @@ def test_headers_that_are_not_as_casa_writes_them(tables, monkeypatch, change):
     monkeypatch.setattr(casa_image, "contents_of", lambda path: (change, []))
     with pytest.raises(sky.SkyModelError):
         sky.read(tables / "one.model")
+
+
+def test_polarised_taylor_terms_whose_v_has_no_spectrum(tables, tmp_path, monkeypatch):
+    for k in range(2):
+        shutil.copytree(tables / "iv.model", tmp_path / f"p.tt{k}")
+    real = fits_image.read_casa_image
+
+    def without_v(path):
+        image = real(path)
+        return replace(image, data=image.data * (np.array([1, 0])[:, None, None] if path.endswith("tt1") else 1))
+
+    monkeypatch.setattr(fits_image, "read_casa_image", without_v)
+    found = sky_fluxes.stokes_at(sky.read(tmp_path / "p.tt0"), [3e9])[:, :, 0]
+    np.testing.assert_allclose(found, [[4, 0, 0, 0.5], [-1, 0, 0, -0.125]], rtol=1e-6)
+
+
+def test_a_slanted_projection(tables, monkeypatch):
+    """SIN with two parameters, as of arrays along one line (Calabretta & Greisen 2002, 5.1.5)."""
+    real, slant = casa_image.contents_of, 300.0
+
+    def slanted(path):
+        keywords, rows = real(path)
+        keywords["coords"]["direction0"]["projection_parameters"] = [slant, 0.0]
+        return keywords, rows
+
+    plain = sky.read(tables / "one.model")
+    monkeypatch.setattr(casa_image, "contents_of", slanted)
+    moved = from_centre(sky.read(tables / "one.model"), "SIN") - from_centre(plain, "SIN")
+    away = STEP_RAD * np.linalg.norm([[-2, -2], [1, 1]], axis=1)
+    np.testing.assert_allclose(
+        np.abs(moved), np.column_stack([slant * away**2 / 2 / STEP_RAD, [0, 0]]), rtol=0.2, atol=1e-4
+    )
 
 
 def test_a_turned_image(tables, monkeypatch):

@@ -1,11 +1,15 @@
 """Layouts of CASA and OSKAR, and antennas of Measurement Sets, as telescopes."""
 
+import json
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from astropy.coordinates import EarthLocation
 
 import rimetree as rt
 from rimetree import telescopes
+from rimetree.telescopes import of_ms
 
 
 def written(path, text):
@@ -26,6 +30,12 @@ def test_geocentric_places_of_casa(tmp_path):
     assert (found.feed, found.mount, found.band_centre_hz) == ("circular", "ALT-AZ", 1.4e9)
     np.testing.assert_array_equal(found.ecef_m[1], [-1602592.823528, -5042055.013423, 3554140.652770])
     np.testing.assert_array_equal(found.dish_diameter_m, 25)
+
+
+def test_westerbork_is_equatorial(tmp_path):
+    text = "# observatory = WSRT\n# coordsys = XYZ\n3828763.1 442449.1 5064923.0 25 RT0\n"
+    found = telescopes.get(written(tmp_path / "a.cfg", text))
+    assert (found.mount, found.feed) == ("EQUATORIAL", "linear")
 
 
 def test_local_places_of_casa(tmp_path):
@@ -147,6 +157,19 @@ def test_the_telescope_of_a_set(tmp_path, name, feed):
     other = tmp_path / "other.ms"
     rt.ms.create(other, found, phase_centre_rad=(2.0, 0.5), **when)
     assert rt.ms.inspect(other)["spectral_windows"][0]["width_hz"] > 0
+
+
+def test_antennas_of_a_set_that_are_nowhere(tmp_path, monkeypatch):
+    """Of no place and without data they are left out; with data they are an error."""
+    path = tmp_path / "obs.ms"
+    rt.ms.create(path, "wsrt", phase_centre_rad=(1.0, 0.5), start_mjd_s=5.24e9, duration_s=10, integration_s=10)
+    summary = json.loads(of_ms._core.inspect_ms(str(path), False))
+    summary["antennas"][0] |= {"position_m": [0, 0, 0], "n_row": 0}
+    monkeypatch.setattr(of_ms, "_core", SimpleNamespace(inspect_ms=lambda *given: json.dumps(summary)))
+    assert len(telescopes.get(path)) == 13
+    summary["antennas"][0]["n_row"] = 1
+    with pytest.raises(telescopes.TelescopeError, match=r"obs.ms: antenna .* is 0 m from the Earth's centre"):
+        telescopes.get(path)
 
 
 def test_unknown_names_say_what_else_there_is():

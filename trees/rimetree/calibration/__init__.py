@@ -34,7 +34,7 @@ _MODULES = {
     "report.reports": "CalibrationReport ChunkReport",
     "report.residual_data": "GroupResiduals residuals",
     "report.residual_report": "residual_json without_signal",
-    "solutions.solution_files": "joined_sets read_solutions",
+    "solutions.solution_files": "joined_sets read_solutions terms_text",
     "solutions.solutions": "Solutions",
     "plan.solve_trees": "DataSelection SolverOptions",
     "stages": "Stage field_numbers plan_stages",

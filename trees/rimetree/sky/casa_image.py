@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,23 +18,38 @@ if TYPE_CHECKING:
     from astropy.io.fits import Header
 
 _FRAMES = {"J2000": ("FK5", 2000.0), "ICRS": ("ICRS", 2000.0), "B1950": ("FK4", 1950.0)}
-_STOKES = {"I": 1, "Q": 2, "U": 3, "V": 4, "RR": -1, "LL": -2, "RL": -3, "LR": -4, "XX": -5, "YY": -6}
+_STOKES = {
+    **{"I": 1, "Q": 2, "U": 3, "V": 4},
+    **{"RR": -1, "LL": -2, "RL": -3, "LR": -4, "XX": -5, "YY": -6, "XY": -7, "YX": -8},
+}
 
 
-def read_casa_image(path: str) -> tuple[Header, NDArray[np.float64], NDArray[np.float64] | None]:
-    """The header, the pixels, NaN where they are masked, with the slowest axis first, and frequencies (Hz) of planes
-    that no header can say, as they are not regular. Raises `SkyModelError` for what is no image that can be read."""
+@dataclass(frozen=True)
+class CasaImage:
+    """`data`: pixels, NaN where they are masked, with the slowest axis first; `frequency_hz`: of planes, where they are
+    not regular, so that no header can say it; `masked`: how many pixels are that are not 0."""
+
+    header: Header
+    data: NDArray[np.float64]
+    frequency_hz: NDArray[np.float64] | None
+    masked: int
+
+
+def read_casa_image(path: str) -> CasaImage:
+    """An image. Raises `SkyModelError` for what is none that can be read."""
     keywords, _ = contents_of(path)
-    data = _pixels(path, "map")
+    data, masked = _pixels(path, "map"), 0
     if mask := keywords.get("Image_defaultmask"):
-        data = np.where(_pixels(os.path.join(path, mask), "PagedArray") != 0, data, np.nan)
+        hidden = _pixels(os.path.join(path, mask), "PagedArray") == 0
+        masked = int(np.count_nonzero(data[hidden]))
+        data = np.where(hidden, np.nan, data)
     try:
         header, frequency_hz = _header(keywords, data.ndim)
     except (KeyError, IndexError, TypeError) as problem:
         raise SkyModelError(f"its coordinates are not as CASA writes them: {problem!r}", file=path) from problem
     except UnsupportedError as problem:
         raise UnsupportedError(problem.message, file=path) from None
-    return header, data, frequency_hz
+    return CasaImage(header, data, frequency_hz, masked)
 
 
 def _pixels(path: str, column: str) -> NDArray[np.float64]:

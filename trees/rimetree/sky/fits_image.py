@@ -27,16 +27,19 @@ from numpy.typing import NDArray
 
 from .._core import Error
 from ..fits_axes import HERTZ, only_image, regular_axis
+from ..units import LOWEST_RADIO_HZ
 from .casa_image import read_casa_image
 from .errors import SkyModelError, UnsupportedError
 from .flux_table import FluxTable, tables_of
 from .healpix import is_healpix
 from .map_pixels import pixels_with_flux, unit_named
-from .model import SkyModel
+from .model import Skipped, SkyModel
 from .source import Source
 
 _STOKES = {1: 0, 2: 1, 3: 2, 4: 3}  # numbers of the STOKES axis, and their places in a Source
+_CORRELATIONS = dict(zip(range(-1, -9, -1), ("RR", "LL", "RL", "LR", "XX", "YY", "XY", "YX"), strict=True))
 _MOST_COEFFICIENTS, _CLOSE, _ROUNDING = 4, 1e-3, 1e-6
+_MOST_TERMS = 10  # of a Taylor series; CASA makes two to four
 
 
 def is_fits(file: str) -> bool:
@@ -74,21 +77,24 @@ def format_of_fits(file: str) -> str:
 @dataclass(frozen=True)
 class _Planes:
     """Of an image: `data` [freq,stokes,y,x] (Jy/pixel); `frequency_hz` [freq], NaN where it is not said; `stokes`: of
-    each plane, its place in a `Source`'s fluxes; `places`: as of `_places`."""
+    each plane, its place in a `Source`'s fluxes; `places`: as of `_places`; `left_out`: what is not in `data`."""
 
     file: str
     data: NDArray[np.float64]
     frequency_hz: NDArray[np.float64]
     stokes: list[int]
     places: Callable
+    left_out: tuple[Skipped, ...] = ()
 
 
 def read_fits(files: Sequence[str]) -> SkyModel:
     """The points in a model image, or in those of several frequencies. Raises `SkyModelError` where they are none, or
     do not go together, or `UnsupportedError` for what a `Source` cannot express."""
-    if len(files) == 1 and (terms := _taylor_terms(files[0])):
+    terms, missing = _taylor_terms(files[0]) if len(files) == 1 else ([], ())
+    if len(terms) > 1:
         return _points_of_terms([_planes_of(file) for file in terms])
     images = [_planes_of(file) for file in files]
+    images[0] = replace(images[0], left_out=(*images[0].left_out, *missing))
     first = _alike(images)
     data, frequency_hz = (
         np.concatenate(part) for part in zip(*((i.data, i.frequency_hz) for i in images), strict=True)
@@ -113,25 +119,36 @@ def _alike(images: list[_Planes]) -> _Planes:
     return first
 
 
-def _taylor_terms(file: str) -> list[str]:
-    """The files of all terms, the first of which is `file`; none where it is called otherwise, or alone. Raises
-    `SkyModelError` where it is another term than the first."""
-    match = re.fullmatch(r"(.*\.tt)(\d+)(\.fits)?/?", file)
+def _taylor_terms(file: str) -> tuple[list[str], tuple[Skipped, ...]]:
+    """The files of all terms, the first of which is `file` or what it is a link to, and what is missing; none where it
+    is called otherwise. Raises `SkyModelError` where it is another term than the first, or one between is missing."""
+    match = re.fullmatch(r"(.*\.tt)(\d+)(\.fits)?/?", file) or re.fullmatch(
+        r"(.*\.tt)(\d+)(\.fits)?", os.path.realpath(file)
+    )
     if not match:
-        return []
-    files = list(itertools.takewhile(os.path.exists, (f"{match[1]}{k}{match[3] or ''}" for k in itertools.count())))
-    if match[2] != "0" and files:
-        raise SkyModelError(f"this is a Taylor term of a spectrum; {files[0]} stands for all of them", file=file)
-    return files if len(files) > 1 else []
+        return [], ()
+    name, ending = match[1], match[3] or ""
+    there = [k for k in range(_MOST_TERMS) if os.path.exists(f"{name}{k}{ending}")]
+    if there[0] == 0 and match[2] != "0":
+        first = f"{name}0{ending}"
+        raise SkyModelError(f"this is a Taylor term of a spectrum; {first} stands for all of them", file=file)
+    if there != list(range(len(there))):
+        missing = min(set(range(there[-1])) - set(there))
+        raise SkyModelError(f"of the Taylor terms of its spectrum {name}{missing}{ending} is missing", file=file)
+    alone = SkyModelError(f"there is no {name}1{ending} beside it", file=file)
+    return [f"{name}{k}{ending}" for k in there], (Skipped("the spectrum", alone),) if len(there) == 1 else ()
 
 
 def _planes_of(file: str) -> _Planes:
     try:
         if not os.path.isdir(file):
             return _planes(*only_image(file), file)
-        header, data, frequency_hz = read_casa_image(file)
-        planes = _planes(header, data, file)
-        return planes if frequency_hz is None else replace(planes, frequency_hz=frequency_hz)
+        image = read_casa_image(file)
+        planes = _planes(image.header, image.data, file)
+        if image.frequency_hz is not None:
+            planes = replace(planes, frequency_hz=image.frequency_hz)
+        hidden = SkyModelError("the image's mask hides them", file=file)
+        return replace(planes, left_out=(Skipped(f"{image.masked} pixels", hidden),) if image.masked else ())
     except SkyModelError:
         raise
     except Error as problem:
@@ -220,9 +237,8 @@ def _stokes_of(header, axis: int | None, count: int, file: str) -> list[int]:
         return [0]
     numbers = [round(number) for number in _along(header, axis, count)]
     if unknown := [number for number in numbers if number not in _STOKES]:
-        raise UnsupportedError(
-            f"planes of STOKES {', '.join(map(str, unknown))}, expected 1 to 4 (I, Q, U, V)", file=file
-        )
+        named = ", ".join(f"{number} ({_CORRELATIONS.get(number, 'not known')})" for number in unknown)
+        raise UnsupportedError(f"planes of STOKES {named}, expected 1 to 4 (I, Q, U, V)", file=file)
     if len(set(numbers)) < count:
         raise SkyModelError(f"planes of STOKES {', '.join(map(str, numbers))}: some are the same", file=file)
     return [_STOKES[number] for number in numbers]
@@ -237,11 +253,11 @@ def _pixels(planes: NDArray[np.float64], image: _Planes) -> tuple:
     )
     y, x = np.divmod(held, columns)
     if not len(x):
-        return x, y, np.zeros((2, 0)), ()
+        return x, y, np.zeros((2, 0)), image.left_out
     radec = np.radians(image.places(np.column_stack([x, y])))
     if not np.isfinite(radec).all():
         raise SkyModelError("pixels that are not 0 have no place on the sky", file=image.file)
-    return x, y, np.stack([radec[0] % (2 * np.pi), radec[1]]), left_out
+    return x, y, np.stack([radec[0] % (2 * np.pi), radec[1]]), (*image.left_out, *left_out)
 
 
 def _points(planes: NDArray[np.float64], image: _Planes) -> SkyModel:
@@ -249,9 +265,11 @@ def _points(planes: NDArray[np.float64], image: _Planes) -> SkyModel:
     x, y, radec, left_out = _pixels(planes, image)
     fluxes = np.zeros((len(x), 4))
     fluxes[:, image.stokes] = planes[:, y, x].T
+    (frequency_hz,) = np.nan_to_num(image.frequency_hz).tolist()
+    of = {"ref_freq_hz": frequency_hz} if frequency_hz >= LOWEST_RADIO_HZ else {}
     return SkyModel(
         tuple(
-            Source(f"x{column + 1}y{row + 1}", *place, tuple(flux))
+            Source(f"x{column + 1}y{row + 1}", *place, tuple(flux), **of)
             for column, row, place, flux in zip(x, y, radec.T.tolist(), fluxes.tolist(), strict=True)
         ),
         left_out,

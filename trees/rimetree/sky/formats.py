@@ -167,13 +167,15 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
     if format is not None and format not in READERS:
         raise SkyModelError(f"unknown format {format!r}; formats are {', '.join(READERS)}")
     if format is None and (known := calibrator_of_path(file)):
-        return SkyModel((known.source(),))
+        return known.calibrator.model(None if known.image is None else read(known.image))
     if glob.has_magic(file) and not os.path.lexists(file):
         return _read_images(file)
-    if not os.path.lexists(file) and not re.search(r"[./\\]", file):
+    if format is None and not os.path.lexists(file) and not re.search(r"[./\\]", file):
         raise SkyModelError(
             f"there is no such file, and no calibrator of this name; {known_calibrators(file)}", file=file
         )
+    if not os.path.lexists(file) and os.path.lexists(f"{file}.tt0"):
+        raise SkyModelError(f"there is no such file, but {file}.tt0, the first Taylor term of a spectrum", file=file)
     if format is None and os.path.isdir(file):
         format = format_of_table(file)
     elif format is None and is_fits(file):
@@ -205,6 +207,8 @@ def _read_images(pattern: str) -> SkyModel:
         raise SkyModelError("there are no files of such names", file=pattern)
     if others := [file for file in files if format_of_table(file) != "casa-image" and not is_fits(file)]:
         raise SkyModelError("no model image; only these are read by names with wildcards", file=others[0])
+    if all(re.search(r"\.tt\d+(\.fits)?$", file) for file in files):
+        raise SkyModelError(f"these are Taylor terms of a spectrum; {files[0]} stands for all of them", file=pattern)
     return read_fits(files)
 
 

@@ -1,8 +1,12 @@
 """Flux calibrators by their names, wherever a sky model may be."""
 
+import re
+
 import numpy as np
+import pytest
 
 import rimetree as rt
+from rimetree.sky_fluxes import stokes_i_at
 
 
 def test_calibrators_are_listed(command):
@@ -13,7 +17,7 @@ def test_calibrators_are_listed(command):
     assert "I Q U/Jy" not in command("sky", "calibrators").stdout
     ended = command("sky", "show", "3C286, scaife", "--freq", "150MHz")
     assert "27.477" in ended.stdout
-    assert "3C286: a point, Stokes I as of Scaife-Heald 2012, 30 to 300 MHz" in ended.stderr
+    assert "3C286: Stokes I as of Scaife-Heald 2012, 30 to 300 MHz; a point" in ended.stderr
 
 
 def test_gains_of_several_calibrators(command, tmp_path):
@@ -28,7 +32,7 @@ def test_gains_of_several_calibrators(command, tmp_path):
         command("simulate", path, "--sky", field, "--field", field, "--column", "DATA", "--no-smearing")
     given = ["--sky", "3C147=3C147", "--sky", "3C286=J1331+3030", "--term", "G: diag, 1min", "--no-smearing"]
     found = command("calibrate", path, *given, "--out", tmp_path / "g.h5")
-    assert "3C286: a point, Stokes I, Q, U as of Perley-Butler 2017, 50 to 50000 MHz" in found.output
+    assert "3C286: Stokes I, Q, U as of Perley-Butler 2017, 50 to 50000 MHz; a point" in found.output
     (solutions,) = rt.calibration.read_h5parm(tmp_path / "g.h5")
     gains = np.abs(solutions["G"].gain()[..., [0, 1], [0, 1]])
     np.testing.assert_allclose(gains, 1, atol=1e-6)
@@ -47,3 +51,68 @@ def test_a_calibrator_of_another_field(command, tmp_path):
     text = command("simulate", path, "--sky", "3C147").output
     assert "nearest source of the sky model, 3C147, is 8" in text and "of field 0 (F): is it of this field?" in text
     assert "is it of this field?" not in command("simulate", path, "--sky", "3C286").output
+
+
+@pytest.fixture
+def fields(command, tmp_path):
+    """A set of three fields, called as those of the VLA."""
+    path, scans = tmp_path / "vla.ms", []
+    for name, source in (("1331+305=3C286", "3C286"), ("0542+498", "3C147"), ("TARGET", "3C48")):
+        ra, dec = np.degrees(rt.sky.calibrator(source).radec_rad[0])
+        scans += ["--scan", name, f"{ra}deg", f"{dec}deg", "20s"]
+    band = ["--freq", "6GHz", "--bandwidth", "400MHz", "--channels", "2", "--integration", "20s"]
+    command("make-ms", path, "--telescope", "vla-d", *scans, *band)
+    return path
+
+
+def power(path):
+    """Mean amplitude of RR, of each field."""
+    return [np.abs(tile["columns"]["MODEL_DATA"][..., 0]).mean() for tile in rt.ms.tiles(path, ["MODEL_DATA"])]
+
+
+@pytest.mark.parametrize("first", ["0=3C286", "1331+305=3C286=3C286", "*3C286=3C286", "1331*=1331+305=3C286"])
+def test_models_of_fields_whose_names_have_an_equals_sign(command, fields, first):
+    given = ["--sky", first, "--sky", "0542+498=3C147", "--sky", "TARGET=3C48", "--no-smearing"]
+    text = command("simulate", fields, *given).output
+    assert "field 0 (1331+305=3C286): 1 sources" in text and "3 tree(s) to evaluate" in text
+    found = power(fields)
+    for k, name in enumerate(("3C286", "3C147", "3C48")):
+        (flux,) = stokes_i_at(rt.sky.calibrator(name), 6e9)
+        np.testing.assert_allclose(found[k], flux, rtol=0.01)
+
+
+def test_a_name_of_a_field_may_be_that_of_a_calibrator(command, fields):
+    text = command("simulate", fields, "--sky", "1331+305=3C286", "--field", "0").output
+    assert "3C286: Stokes I, Q, U" in text and "1331+305=3C286: 1 sources" in text
+
+
+def test_fields_without_a_model(command, fields):
+    text = command("simulate", fields, "--sky", "0=3C286", code=1).output
+    assert "there is no model of field 1 (0542+498); give --sky 1=FILE, or choose fields with --field" in text
+    command("simulate", fields, "--sky", "0=3C286", "--field", "0")
+    assert "field 0 1331+305=3C286 has a model already" in re.sub(
+        r"[()]", "", command("simulate", fields, "--sky", "0=3C286", "--sky", "0=3C48", code=2).output
+    )
+    assert "there is no field 'OTHER'" in command("simulate", fields, "--sky", "OTHER=3C286", code=1).output
+
+
+def test_solutions_given_twice(command, fields, tmp_path):
+    command("simulate", fields, "--sky", "0=3C286", "--field", "0", "--column", "DATA")
+    command("calibrate", fields, "--field", "0", "--sky", "3C286", "--term", "G: diag", "--out", tmp_path / "g.h5")
+    (tmp_path / "link.h5").symlink_to(tmp_path / "g.h5")
+    twice = ["--solutions", tmp_path / "g.h5", "--solutions", tmp_path / "link.h5"]
+    assert "link.h5 is given twice, and would be applied twice" in command("apply", fields, *twice, code=2).output
+    (tmp_path / "again.h5").write_bytes((tmp_path / "g.h5").read_bytes())
+    twice[-1] = tmp_path / "again.h5"
+    assert "terms of the solutions: G, G" in command("apply", fields, *twice, "--field", "0").output
+    assert "G, G_2; solution sets: 1" in command("convert-solutions", tmp_path / "both.h5", *twice).output
+    (both,) = rt.calibration.read_h5parm(tmp_path / "both.h5")
+    assert [term.name for term in both.terms] == ["G", "G_2"]
+
+
+def test_voltages_are_warned_of_as_visibilities_are(command, tmp_path):
+    given = ["--format", "int8", "--layout", "atca", "--phase-centre", "13h31m08.288s", "30d30m33s", "--noise", "40Jy"]
+    given += ["--start", "2025-01-01T03:00:00", "--sample-rate", "2MHz", "--freq", "200GHz", "--duration", "1ms"]
+    text = command("make-voltages", tmp_path / "v", *given, "--sky", "1934-638").output
+    assert "1 sources are more than 90 deg from the phase centre" in text
+    assert "199999 to 200001 MHz, is beyond the frequencies that the sky model has fluxes of, 408 to 100000 MHz" in text

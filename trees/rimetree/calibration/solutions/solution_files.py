@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,8 +33,8 @@ def read_solutions(path: str | os.PathLike) -> list[Solutions]:
 @checked
 def joined_sets(files: Sequence[Sequence[Solutions]]) -> list[Solutions]:
     """The sets of several files as those of one, the terms of the first file outside of the next: sets of one window
-    together, which are those whose middle frequencies are nearest. Raises `CalibrationError` where files do not have
-    as many sets."""
+    together, which are those whose middle frequencies are nearest. Of terms with the same name the second becomes
+    NAME_2. Raises `CalibrationError` where files do not have as many sets."""
     first, *others = files
     if any(len(other) != len(first) for other in others):
         counts = ", ".join(str(len(one)) for one in files)
@@ -43,8 +45,26 @@ def joined_sets(files: Sequence[Sequence[Solutions]]) -> list[Solutions]:
         for k, one in enumerate(found):
             nearest = min(left, key=lambda two, one=one: abs(_middle_hz(two) - _middle_hz(one)))
             left.remove(nearest)
-            found[k] = nearest.inside(one)
+            found[k] = _distinct(nearest.inside(one))
     return found
+
+
+@checked
+def terms_text(sets: Sequence[Solutions]) -> str:
+    """The terms of solution sets, from the outermost on; of sets that do not have the same the others behind them."""
+    names = [term.name for term in max(sets, key=lambda one: len(one.terms)).terms] if sets else []
+    others = dict.fromkeys(term.name for one in sets for term in one.terms if term.name not in names)
+    return ", ".join([*names, *others])
+
+
+def _distinct(solutions: Solutions) -> Solutions:
+    """The same with a name of its own for each term: G, G_2, ..."""
+    names: list[str] = []
+    for term in solutions.terms:
+        free = itertools.chain([term.name], (f"{term.name}_{k}" for k in itertools.count(2)))
+        names.append(next(name for name in free if name not in names))
+    terms = tuple(replace(term, name=name) for term, name in zip(solutions.terms, names, strict=True))
+    return replace(solutions, terms=terms)
 
 
 def _middle_hz(solutions: Solutions) -> float:

@@ -53,8 +53,7 @@ def command(out, solutions, from_field, terms, ms, direction, overwrite):
             raise Failed(f"{out} exists; choose another name or give --overwrite")
         sets = calibration.joined_sets(files)
         calibration.write_h5parm(out, sets)
-        names = dict.fromkeys(term.name for one in sets for term in one.terms)
-        log(f"wrote {out}: {', '.join(names)}; solution sets: {len(sets)}")
+        log(f"wrote {out}: {calibration.terms_text(sets)}; solution sets: {len(sets)}")
         return
     if ms is None:
         raise click.UsageError(f"{out}.TERM would be tables of CASA, which have the windows of a set: give --ms")

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 import click
 import numpy as np
 
 from ..errors import Failed
 from ..options.beams import antennas_of_telescope
-from ..options.models import read_sky, sky_options
+from ..options.models import read_sky, sky_options, warn_of_sky
 from ..options.quantities import DURATION, FLUX, Count, Number
 from ..options.voltages import recorded, recording_options
 from ..output import log, progress
+
+
+class _Seen(NamedTuple):
+    """What a band sees, as an `MsGroup` says it."""
+
+    phase_centre_rad: tuple[float, float]
+    frequency_hz: tuple[float, float]
+    some_times_s: list[float]
+    field_id: int = 0
+    field_name: str = "the recording"
 
 
 @click.command("make-voltages")
@@ -49,12 +60,18 @@ def command(
     with its exact delay and phase, which turn as the Earth does. Receiver noise is added, and all is rounded to the
     format. Of order groups the files are OUT.0, OUT.1, ...; of several bands (--freq repeated) OUT.band0, ...
     """
+    from rimetree.sky_fluxes import flux_text
     from rimetree.voltages.making import Receivers, make_voltages
 
     how = recorded(**given)
     beams.require(sky)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
     model = beams.through(model, antennas_of_telescope(how.array))
+    seen = [
+        _Seen(phase_centre, (one - how.rate_hz / 2, one + how.rate_hz / 2), [how.start_mjd_s]) for one in how.centres_hz
+    ]
+    warn_of_sky(model, seen, phase_centre)
+    log(f"{sky}: {len(model)} sources, {flux_text(model, seen)}")
     rng = np.random.default_rng([seed, 1])
     shape = (len(how.array), 2)
     gain = (1 + gain_scatter * rng.standard_normal(shape)) * np.exp(

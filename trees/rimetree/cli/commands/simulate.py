@@ -10,7 +10,7 @@ from ..options.beside_data import sum_options
 from ..options.centre import warn_of_directions
 from ..options.data_selection import rows_options
 from ..options.evaluation import as_written_option, evaluation_options, verify_option
-from ..options.models import read_sky, sky_options, warn_of_sky
+from ..options.models import model_of, read_models, sky_options, warn_of_sky
 from ..options.noise import noise_options
 from ..options.outcome import outcome_options
 from ..options.sets import check_output, require_ms, warn_of_exposures
@@ -28,7 +28,7 @@ from ..runs.weights import check_weights, require_spectra, write_noise_weights
 
 @click.command("simulate")
 @click.argument("ms", type=click.Path())
-@sky_options(required=False)
+@sky_options(required=False, of_fields=True)
 @click.option("--column", default="MODEL_DATA", show_default=True, help="Column to write; created if it is missing.")
 @sum_options
 @noise_options
@@ -101,8 +101,8 @@ def command(
     require_ms(ms)
     beams.require(sky, phase_centre)
     check_output(ms, column, wait, read=beside.column)
-    model = read_sky(sky, sky_format, skip_unsupported, patches) if sky else rt.sky.SkyModel([])
     summary = rt.ms.inspect(ms, scan_cells=False)
+    model = read_models(summary, sky, sky_format, skip_unsupported, (), patches) if sky else rt.sky.SkyModel([])
     rows = AskedRows(**chosen)
     groups = rows.groups(ms, summary)
     antennas = antennas_of(summary, [group.field_id for group in groups])
@@ -112,11 +112,13 @@ def command(
     model, noise = beams.through(model, antennas), noise.of(summary, antennas)
     if sky and not solutions:
         warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
-    warn_of_sky(model, groups, phase_centre)
     if sky and not no_smearing:
         warn_of_exposures(summary)
-    about = f"{sky}: {len(model)} sources, {flux_text(model, groups)}" if sky else "noise alone"
-    log(f"{about}; {ms}: {len(groups)} tree(s) to evaluate")
+    for own, some in _by_model(model, groups):
+        warn_of_sky(own, some, phase_centre)
+        fields = f"field {some[0].field_id} ({some[0].field_name})" if isinstance(model, dict) else "".join(sky)
+        log(f"{fields}: {len(own)} sources, {flux_text(own, some)}" if sky else "noise alone")
+    log(f"{ms}: {len(groups)} tree(s) to evaluate")
     resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}
     how = {"dry_run": dry_run, "wait": wait, "again": beside.again}
@@ -135,6 +137,13 @@ def command(
         write_noise_weights(ms, noise, groups, wait)
     if reports:
         print_reports(reports, report)
+
+
+def _by_model(model, groups) -> list[tuple]:
+    """Each model, and the groups it is for."""
+    if not isinstance(model, dict):
+        return [(model, groups)]
+    return [(model_of(model, group), [group]) for group in groups]
 
 
 def _require_together(sky, noise, beside, solutions, others: dict) -> None:

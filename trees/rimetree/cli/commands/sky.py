@@ -182,7 +182,8 @@ def _expressible(model, target_format: str):
 def calibrators(freq) -> None:
     """List flux calibrators that --sky takes by their names: 3C286, J1331+3030, '3C286, Scaife-Heald 2012'.
 
-    They are points with the spectrum of a flux scale. On baselines that resolve them they are no model.
+    They are points with the spectrum of a flux scale; on baselines that resolve one '3C286, image 3C286_C.im' is a
+    model: an image of it, as those that come with CASA, with the spectrum of the calibrator.
     """
     from rimetree import sky
 
@@ -199,6 +200,6 @@ def calibrators(freq) -> None:
         headers.insert(5, f"I Q U/Jy at {frequency_text(freq)}")
         for row, one in zip(rows, sky.calibrators(), strict=True):
             within = one.range_hz[0] <= freq <= one.range_hz[1]
-            fluxes = one.source().table.at(freq)[: 3 if one.is_polarised else 1]
+            fluxes = one.table().at(freq)[: 3 if one.is_polarised else 1]
             row.insert(5, " ".join(f"{flux:.5g}" for flux in fluxes) if within else "")
     click.echo(table(headers, rows, left=range(len(headers))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 
 import click
@@ -23,6 +24,7 @@ SKY_FORMATS = click.Choice(
     ]
 )
 _FAR_RAD = math.radians(10)  # further from the phase centre than dishes see
+_APART_RAD = math.radians(0.5)  # further from it than a calibrator is that is observed
 _READ = (
     "Sky model: BBS, WSClean, Tigger, OSKAR, hyperdrive, RTS, WODEN, AO or SAGECal, a catalogue of PyBDSF, LoBES or "
     "GLEAM-X, a map of the sky (HEALPix), SkyH5, components of CASA, a flux calibrator by its name (3C286; see "
@@ -124,17 +126,17 @@ def read_models(
     patches: Sequence[str] | None = None,
 ):
     """As `read_model`, or {FIELD_ID: sky model} where fields have their own."""
-    if len(sky) < 2 and not (sky and _of_a_field(sky[0])):
+    if len(sky) < 2 and not (sky and _divided(sky[0], names_of(summary))[0]):
         return read_model(sky[0] if sky else None, sky_format, skip_unsupported, model_columns, patches)
     if model_columns:
         raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
     found: dict = {}
     for text in sky:
-        if not _of_a_field(text):
+        names, file = _divided(text, names_of(summary))
+        if names is None:
             raise click.UsageError(f"--sky {text}: of several each must say its field, e.g. --sky 0={text}")
-        names, _, file = text.partition("=")
         model = read_model(file, sky_format, skip_unsupported, (), patches)
-        for field in chosen_fields(summary, NAMES.convert(names, None, None)) or range(len(summary["fields"])):
+        for field in chosen_fields(summary, names) or range(len(summary["fields"])):
             if field in found:
                 raise click.UsageError(
                     f"--sky {text}: field {fields_text([field], names_of(summary))} has a model already"
@@ -143,8 +145,37 @@ def read_models(
     return found
 
 
-def _of_a_field(text: str) -> bool:
-    return "=" in text and not os.path.exists(text)
+def model_of(model, group):
+    """That of a group, of {FIELD_ID: model} or one for all."""
+    if not isinstance(model, dict):
+        return model
+    if group.field_id not in model:
+        raise Failed(
+            f"there is no model of field {group.field_id} ({group.field_name}); give --sky {group.field_id}=FILE, or "
+            "choose fields with --field"
+        )
+    return model[group.field_id]
+
+
+def _divided(text: str, known: Sequence[str]) -> tuple[tuple[str, ...] | None, str]:
+    """Fields and the file of [FIELD=]FILE. There may be a "=" in names of fields (1331+305=3C286) and of files."""
+    from rimetree import Error, calibration
+    from rimetree.sky.flux_calibrators import calibrator_of_path
+
+    if "=" not in text or os.path.exists(text):
+        return None, text
+    for place in (match.start() for match in reversed(list(re.finditer("=", text)))):
+        names = NAMES.convert(text[:place], None, None)
+        try:
+            if tuple(names) != ("all",):
+                calibration.field_numbers(known, names)
+        except Error:
+            continue
+        return names, text[place + 1 :].strip()
+    if calibrator_of_path(text) is not None:
+        return None, text
+    names, _, file = text.partition("=")
+    return NAMES.convert(names, None, None), file.strip()
 
 
 def read_model(
@@ -182,6 +213,12 @@ def read_sky(file: str, file_format: str | None, skip_unsupported: bool, patches
     return of_patches(model, patches) if patches else model
 
 
+def _is_calibrator(sky) -> bool:
+    from rimetree.sky.flux_calibrators import find_calibrator
+
+    return len(sky) == 1 and find_calibrator(sky.names[0]) is not None
+
+
 def warn_of_sky(sky, groups, phase_centre) -> None:
     """Which sources of a model are where no telescope of this kind sees them, or whether all are far from where fields
     are, and where its beam is not known."""
@@ -197,7 +234,7 @@ def warn_of_sky(sky, groups, phase_centre) -> None:
                 f"warning: {len(far)} sources are more than 90 deg from {centre}: "
                 f"{', '.join(far[:5])}{', ...' if len(far) > 5 else ''}"
             )
-        elif len(angles) and angles.min() > _FAR_RAD:
+        elif len(angles) and angles.min() > (_APART_RAD if _is_calibrator(sky) else _FAR_RAD):
             log(
                 f"warning: the nearest source of the sky model, {sky.names[int(angles.argmin())]}, is "
                 f"{math.degrees(angles.min()):.3g} deg from {centre} ({group.field_name}): is it of this field?"

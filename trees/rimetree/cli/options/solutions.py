@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 
 import click
@@ -64,6 +65,9 @@ def read_solutions(files: Sequence[str], from_field, terms, summary: dict) -> li
     """[file] solution sets, of these fields of a set (None: of all), and of these terms."""
     from rimetree import calibration
 
+    places = [os.path.realpath(file) for file in files]
+    if twice := [file for k, file in enumerate(files) if places[k] in places[:k]]:
+        raise click.UsageError(f"--solutions {twice[0]} is given twice, and would be applied twice")
     found = [calibration.read_solutions(file) for file in files]
     if message := calibration.casa_order_warning(found):
         log(f"warning: {message}")

@@ -7,9 +7,10 @@ import shlex
 import click
 
 from ...some_names import some_names
-from ..errors import Failed, NothingUsable
+from ..errors import NothingUsable
 from ..options.asked_rows import ChosenRows
 from ..options.centre import warn_of_directions
+from ..options.models import model_of
 from ..options.sets import check_output
 from ..output import log
 from .applied import AppliedNotes, applied_digests, summed_digests
@@ -45,9 +46,8 @@ def run_apply(ms, files, rows: ChosenRows, options: dict, resources: dict, accur
     sets = [one for own in files for one in own]
     warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]
-    names = dict.fromkeys(term.name for solutions in chosen for term in solutions.terms)
-    log(f"terms of the solutions: {', '.join(names)}")
-    models = [_model_of(options[what], group) for group in groups]
+    log(f"terms of the solutions: {calibration.terms_text(chosen)}")
+    models = [model_of(options[what], group) for group in groups]
     notes = _notes(ms, groups, chosen, models, rows.selection, options)
     if notes is not None:
         notes.check(bool(how.get("again")))
@@ -172,18 +172,6 @@ class _Job:
         how = {"threads": self._resources["threads"], "memory_bytes": self._memory_bytes}
         report, self._after = calibration.correct(self.group, self._solutions, **same, **how, **options)
         return report
-
-
-def _model_of(model, group):
-    """That of a group, of {FIELD_ID: model} or one for all."""
-    if not isinstance(model, dict):
-        return model
-    if group.field_id not in model:
-        raise Failed(
-            f"there is no model of field {group.field_id} ({group.field_name}) to subtract; give --sky "
-            f"{group.field_id}=FILE"
-        )
-    return model[group.field_id]
 
 
 def _refuse_useless(ms, groups, sets, counts) -> None:

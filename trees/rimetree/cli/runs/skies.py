@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..options.models import model_of
 from ..options.trees import scope_of_sky
 from .applied import AppliedNotes, summed_digests
 from .groups import memory_text, run_groups
@@ -30,14 +31,16 @@ def run_trees_of_sky(ms, groups: Sequence[MsGroup], tree: dict, resources: dict,
         group.require_column(read)
     notes = None
     if read == tree["column"]:
-        done = summed_digests(tree["sky"], tree["noise"], subtract=tree["subtract_from"] is not None)
-        notes = AppliedNotes(ms, read, [(group, done) for group in groups], how["selection"])
+        subtract = tree["subtract_from"] is not None
+        done = [(one, summed_digests(model_of(tree["sky"], one), tree["noise"], subtract=subtract)) for one in groups]
+        notes = AppliedNotes(ms, read, done, how["selection"])
         notes.check(how["again"])
 
     def forest_of(group):
         options = {key: resources[key] for key in ("threads", "device")}
         options["memory_bytes"] = int(resources["memory"]) if resources["memory"] else None
-        return rt.Forest(scope_of_sky(group, **tree), as_written=how["as_written"], **options)
+        own = {**tree, "sky": model_of(tree["sky"], group)}
+        return rt.Forest(scope_of_sky(group, **own), as_written=how["as_written"], **options)
 
     time_slots = resources["time_slots"]
     if how["dry_run"]:
