@@ -139,6 +139,18 @@ def test_an_image_of_a_calibrator_has_its_spectrum(tmp_path, monkeypatch):
         sky.read("3C286, image none.im")
 
 
+def test_calibrators_in_files_of_other_formats(tmp_path):
+    """SkyH5 has straight lines, BBS up to four coefficients."""
+    for name, file in (("3C147", "a.skyh5"), ("3C48", "b.skymodel"), ("3C286", "c.yaml")):
+        model = sky.calibrator(name)
+        sky.write(model, tmp_path / file)
+        frequencies = np.geomspace(60e6, 45e9, 100)
+        found, expected = (sky_fluxes.stokes_at(one, frequencies) for one in (sky.read(tmp_path / file), model))
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+    few = sky.FluxTable([1e8, 2e8], [1.0, 0.5], power_laws=True)
+    assert few.on_lines() is few and few.unpolarised().on_lines(0.1).power_laws is False
+
+
 def test_a_spectrum_of_two_pieces_has_no_step():
     one = find_calibrator("1934-638").calibrator
     np.testing.assert_allclose(*(one.flux_jy([frequency])[0] for frequency in (11.14899e9, 11.14901e9)), rtol=1e-3)

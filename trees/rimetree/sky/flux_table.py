@@ -127,6 +127,15 @@ class FluxTable:
         """The same with Stokes I alone."""
         return self if self.stokes_jy.ndim == 1 else replace(self, stokes_jy=self.stokes_jy[:, 0])
 
+    def on_lines(self, tolerance: float = 1e-4) -> FluxTable:
+        """A table of power laws on straight lines, where these are as near to them as that; else itself."""
+        if not self.power_laws:
+            return self
+        middle_hz = (self.frequency_hz[1:] + self.frequency_hz[:-1]) / 2
+        of_lines = (self.all_stokes()[1:, 0] + self.all_stokes()[:-1, 0]) / 2
+        near = np.abs(self.sign * of_lines / np.exp(self.log_flux(np.log(middle_hz))) - 1).max() <= tolerance
+        return replace(self, power_laws=False) if near else self
+
     def times(self, factor: float) -> FluxTable:
         """The same with fluxes so many times as large; a factor is not 0."""
         return replace(self, stokes_jy=self.stokes_jy * factor)

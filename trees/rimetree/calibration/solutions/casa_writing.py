@@ -163,7 +163,8 @@ class _Window:
         chain = functools.reduce(lambda outer, one: one.inside(outer), (solutions_for(one, group) for one in files))
         if turns := [term.name for term in chain.terms if is_turn(term)]:
             raise CalibrationError(
-                f"{turns[0]} is the parallactic angle, which CASA computes itself (parang=True): leave it out"
+                f"{turns[0]} is the parallactic angle, which CASA computes itself (parang=True): leave it out, as "
+                f"--terms '!{turns[0]}' does"
             )
         if direction is not None and direction not in chain.directions:
             raise CalibrationError(
