@@ -50,3 +50,24 @@ def test_polarised_sources_without_stokes_i_come_through_beams(small_ms, recwarn
     away = rt.Beam("gaussian", 1e-5, 1e9)
     with pytest.warns(UserWarning, match="nothing of the sky model comes through.* or far from where the antennas"):
         flux_text(sky.seen_through(away), [group])
+
+
+@pytest.mark.parametrize(
+    ("ref_freq_hz", "is_told"), [(1.4e9, False), (1.25e9, False), (1.6e9, False), (1.1e9, True), (2e9, True)]
+)
+def test_fluxes_of_a_frequency_that_is_not_in_the_band(small_ms, recwarn, ref_freq_hz, is_told):
+    """As of a model image of one frequency, whose sources have no spectrum."""
+    (group,) = rt.ms.groups(small_ms(frequency_hz=1.4e9 + 1e6 * np.arange(-3, 4)))
+    sky = rt.sky.SkyModel([rt.sky.Source("a", 0.9, -0.5, (1, 0, 0, 0), ref_freq_hz)])
+    assert flux_text(sky, [group]) == "1 Jy at 1400 MHz"
+    told = [str(one.message) for one in recwarn.list]
+    expected = f"1 sources of the sky model have fluxes of {ref_freq_hz / 1e6:g} MHz, no spectrum, and the band is 1397"
+    assert [expected in one for one in told] == [True] * is_told
+
+
+def test_sources_that_become_negative(small_ms):
+    """A straight line through two planes of an image, far from them: half as bright, but negative."""
+    (group,) = rt.ms.groups(small_ms(frequency_hz=1.4e9 + 1e6 * np.arange(-3, 4)))
+    source = rt.sky.Source("a", 0.9, -0.5, (1, 0, 0, 0), 1e9, (-3.75,), logarithmic=False)
+    with pytest.warns(UserWarning, match=r"1 sources have -0.5112 Jy by their spectra, and 1 Jy at their reference"):
+        flux_text(rt.sky.SkyModel([source]), [group])

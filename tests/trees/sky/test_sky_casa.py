@@ -47,6 +47,18 @@ def test_each_pixel_is_a_point_at_its_middle(tables, name, projection):
     assert [str(one).replace(f"{tables / 'masked.model'}: ", "") for one in model.skipped] == hidden
 
 
+def test_masked_pixels_that_hold_nothing_are_not_missed(tables, monkeypatch):
+    real = casa_image._pixels
+
+    def without_faint_ones(path, column):
+        pixels = real(path, column)
+        return np.where(np.abs(pixels) > 0.01, pixels, 0) if column == "map" else pixels
+
+    monkeypatch.setattr(casa_image, "_pixels", without_faint_ones)
+    model = sky.read(tables / "masked.model")
+    assert len(model) == 2 and not model.skipped
+
+
 def test_planes_of_stokes(tables):
     model = sky.read(tables / "iv.model")
     np.testing.assert_allclose(model.stokes_jy, [[2, 0, 0, 0.5], [-0.5, 0, 0, -0.125]], rtol=1e-6)

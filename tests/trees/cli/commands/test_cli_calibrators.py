@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rimetree as rt
+from rimetree.cli.options.models import _divided
 from rimetree.sky_fluxes import stokes_i_at
 
 
@@ -116,3 +117,28 @@ def test_voltages_are_warned_of_as_visibilities_are(command, tmp_path):
     text = command("make-voltages", tmp_path / "v", *given, "--sky", "1934-638").output
     assert "1 sources are more than 90 deg from the phase centre" in text
     assert "199999 to 200001 MHz, is beyond the frequencies that the sky model has fluxes of, 408 to 100000 MHz" in text
+
+
+def test_names_of_fields_are_as_long_as_they_can_be():
+    assert _divided("A=B=3C48", ["A", "A=B"]) == (("A=B",), "3C48")
+    assert _divided("A=B=3C48", ["A", "C"]) == (("A",), "B=3C48")
+    assert _divided("3C48", ["A"]) == (None, "3C48")
+    assert _divided("all = 3C48", ["A"]) == (("all",), "3C48")
+
+
+def test_models_of_fields_are_added_once_each(command, fields):
+    command("simulate", fields, "--sky", "3C48", "--column", "DATA")
+    beside = ["--add-to", "DATA", "--column", "DATA"]
+    command("simulate", fields, "--sky", "0=3C286", "--sky", "1=3C147", "--field", "0,1", *beside)
+    assert "--again" in command("simulate", fields, "--sky", "1=3C147", "--field", "1", *beside, code=1).output
+    command("simulate", fields, "--sky", "1=3C286", "--field", "1", *beside)
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("3C286", True), ("other", False)])
+def test_a_degree_is_far_for_a_calibrator(command, tmp_path, name, is_told):
+    path, model = tmp_path / "obs.ms", tmp_path / "model.skymodel"
+    times = ("--duration", "10s", "--integration", "10s", "--channels", "2")
+    command("make-ms", path, "--telescope", "vla-d", "--phase-centre", "13h31m08s", "29d30m", *times)
+    place = rt.sky.calibrator("3C286").radec_rad[0]
+    rt.sky.write(rt.sky.SkyModel([rt.sky.Source(name, *place, (1, 0, 0, 0))]), model)
+    assert ("is 1.01 deg from the phase centre" in command("simulate", path, "--sky", model).output) == is_told
