@@ -33,6 +33,12 @@ def write(tmp_path, text, name="mine.csv"):
         ("ska-mid", 197, 21.444, -30.713, 150000, 0.06),
         ("ska-low", 512, 116.764, -26.825, 65000, 0.02),
         ("alma", 13, -67.75, -23.02, 8283, 0.01),
+        ("aca", 10, -67.755, -23.033, 45, 0.01),
+        ("alma-c43-1", 43, -67.755, -23.029, 161, 0.01),
+        ("alma-c43-10", 43, -67.755, -23.025, 16200, 0.01),
+        ("askap", 36, 116.632, -26.697, 6440, 0.02),
+        ("ngvla", 214, -107.618, 34.079, 1.27e6, 0.01),
+        ("vlba", 10, -106.2, 35.8, 8611e3, 0.01),
         ("mwa", 128, 116.671, -26.703, 2870, 0.02),
         ("hera", 350, 21.428, -30.721, 876, 0.02),
     ],
@@ -84,7 +90,7 @@ def test_unknown_name_lists_known_and_near_ones():
         telescopes.get("merkat")
     assert "did you mean meerkat64" in str(error.value)
     assert "vla-a" in str(error.value)
-    with pytest.raises(telescopes.TelescopeError, match=r"known are alma13.*\.csv"):
+    with pytest.raises(telescopes.TelescopeError, match=r"known are aca, alma13, alma-c43-1, alma-c43-2.*\.csv"):
         telescopes.get("xyzzy")
 
 

@@ -23,6 +23,7 @@ from .telescope import Telescope, TelescopeError, check_antenna
 # Short names, and which of the telescopes they stand for.
 ALIASES = {
     "alma": "alma13",
+    "askap": "askap36",
     "atca": "atca-6a",
     "hera": "hera350",
     "kat7": "kat-7",
@@ -30,6 +31,7 @@ ALIASES = {
     "lofar-hba": "lofar-hba70",
     "meerkat": "meerkat64",
     "mwa": "mwa-phase1",
+    "ngvla": "ngvla-main",
     "ska-low": "ska-low512",
     "ska-mid": "ska-mid197",
     "vla": "vla-a",
@@ -42,9 +44,10 @@ _KEY_LINE = re.compile(r"#\s*([A-Za-z_]+)\s*:\s*(.*)")
 
 
 def available() -> list[str]:
-    """Names of the telescopes that come with the package."""
+    """Names of the telescopes that come with the package, numbers in them by their size."""
     folder = resources.files(__package__) / "data"
-    return sorted(entry.name.removesuffix(".csv") for entry in folder.iterdir() if entry.name.endswith(".csv"))
+    names = [entry.name.removesuffix(".csv") for entry in folder.iterdir() if entry.name.endswith(".csv")]
+    return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
 
 
 @checked
