@@ -14,6 +14,8 @@ from .._core import Error
 from ..arguments import check_fields, checked
 from ..utc import utc_text
 
+_NEVER_S = 1e10  # MJD of the year 2175
+
 
 class NothingSelectedError(Error):
     """Nothing is left of some rows."""
@@ -187,5 +189,5 @@ def _sides(names: dict[int, str], text: str) -> tuple[set[int], set[int]]:
 
 def times_text(first_s: float, last_s: float) -> str:
     """From when to when, of TIME."""
-    first, last = (utc_text(round(time_s))[:19] for time_s in (first_s, last_s))
-    return f"{first} to {last}"
+    first = utc_text(round(first_s))[:19]
+    return f"{first} to {utc_text(round(last_s))[:19] if last_s < _NEVER_S else 'the end'}"

@@ -14,9 +14,11 @@ from .names import NAMES, NUMBERS
 from .quantities import ANGLE, DEC, DURATION, FREQUENCY, RA, Number
 from .with_options import with_options
 
+_NEVER_S = 1e10  # after the beginning of a set it has ended
+
 
 class RangeOfTimes(click.ParamType):
-    """FROM~TO, each a UTC date and time, or a duration from the beginning of the set: (from, to) of text."""
+    """FROM~TO, each a UTC date and time, a duration from the beginning of the set, or left out: (from, to) of text."""
 
     name = "range of times"
 
@@ -24,9 +26,10 @@ class RangeOfTimes(click.ParamType):
         if isinstance(value, tuple):
             return value
         parts = tuple(part.strip() for part in value.split("~"))
-        if len(parts) != 2 or not all(parts):
-            self.fail(f"{value!r}: expected FROM~TO, e.g. 2025-01-01T20:30~2025-01-01T20:40 or 10min~20min")
-        first, last = (self._one(part, param, ctx) for part in parts)
+        if len(parts) != 2 or not any(parts):
+            self.fail(f"{value!r}: expected FROM~TO, e.g. 2025-01-01T20:30~2025-01-01T20:40, 10min~20min or 10min~")
+        first = self._one(parts[0], param, ctx) if parts[0] else 0.0
+        last = self._one(parts[1], param, ctx) if parts[1] else _NEVER_S
         if isinstance(first, float) and isinstance(last, float) and first > last:
             self.fail(f"{value!r}: the earlier time comes first")
         return first, last
@@ -145,7 +148,7 @@ def rows_options(function, time=None):
             multiple=True,
             metavar="FROM~TO",
             help="Use only these times: UTC, e.g. 2025-01-01T20:30~2025-01-01T20:40, or durations from the beginning "
-            "of the set, e.g. 10min~20min. May be repeated.",
+            "of the set, e.g. 10min~20min; 10min~ is all from then on. May be repeated.",
         ),
         click.option(
             "--antenna",
