@@ -71,7 +71,7 @@ def test_commands_that_write_keep_other_rows(command, observed, tmp_path):
 
 @pytest.mark.parametrize(
     "times, chosen_s",
-    [("0s~40s", {0, 20}), ("40s~60s", {40}), ("20s~21s", set()), ("20s~", {20, 40}), ("~40s", {0, 20})],
+    [("0s~40s", {0, 20}), ("40s~60s", {40}), ("20s~21s", set()), ("140s~", {140, 160}), ("~40s", {0, 20})],
 )
 def test_ranges_from_the_beginning_hold_whole_slots(command, observed, times, chosen_s):
     """A slot of 20 s is in one of two ranges that meet."""

@@ -31,7 +31,8 @@ _time_option = click.option(
     multiple=True,
     metavar="FROM~TO",
     help="Use only these times: UTC, e.g. 2025-01-01T20:30~2025-01-01T20:40, or durations from the beginning of the "
-    "set, e.g. 10min~20min; 10min~ is all from then on. For --evaluate: time of a cell, MJD in seconds (UTC). May be repeated.",
+    "set, e.g. 10min~20min; 10min~ is all from then on. For --evaluate: time of a cell, MJD in seconds (UTC). May be "
+    "repeated.",
 )
 
 
