@@ -57,6 +57,7 @@ def test_main_lobes_fall_all_the_way(name):
         assert found[0] == 1 and (np.diff(found) <= 1e-12).all() and found[-1] == 0
         half = np.interp(-0.5, -found, np.linspace(0, 80, 400))  # of dishes of 22 to 45 m
         assert 11 < half < 30, frequency
+    assert max(beam.reach) <= beam.largest
 
 
 def test_behind_the_dish_there_is_nothing():
@@ -75,12 +76,13 @@ def test_one_frequency_and_pointing():
     assert not away.follows_phase_centre and beam.follows_phase_centre
     assert str(beam) == "beam of the dishes of mine" and " towards " in str(away)
     assert rt.PolynomialBeam.of_telescope("vla", pointing_rad=CENTRE).pointing_rad == CENTRE
+    assert rt.PolynomialBeam.of_telescope("EVLA") == rt.PolynomialBeam.of_telescope("vla")
     assert hash(rt.PolynomialBeam.of_telescope("vla")) == hash(rt.PolynomialBeam.of_telescope("VLA"))
 
 
 def test_dishes_that_stand():
     site = (5109270.0, 2006780.0, -3239050.0)
-    beam = rt.PolynomialBeam("mine", (1e9,), ((-1e-7,),)).standing_at((0.0, np.pi / 2), site)
+    beam = rt.PolynomialBeam("mine", (1e9,), ((-1e-7,),), largest=4000.0).standing_at((0.0, np.pi / 2), site)
     assert beam.varies_in_time and beam.pointing_rad is None
     times = 5.24e9 + np.arange(0, 86400, 3600.0)
     found = voltages([beam], np.array([[1.0, -0.5], [2.0, 1.5]]), CENTRE, [1e9], times)[0, :, 0]
@@ -107,6 +109,7 @@ def test_gradients_go_through():
         ({"frequency_hz": (2e9, 1e9)}, "must be positive, finite and ascend"),
         ({"frequency_hz": (0.0, 1e9)}, "must be positive, finite and ascend"),
         ({"coefficients": ((np.nan,), (-1e-3,))}, "must be finite"),
+        ({"largest": 0.0}, "must be known up to some arcmin GHz, not 0.0"),
         ({"azel_rad": (0.0, 1.0)}, "has azel_rad and site_m"),
     ],
 )

@@ -135,6 +135,11 @@ def test_an_image_of_a_calibrator_has_its_spectrum(tmp_path, monkeypatch):
     assert str(find_calibrator(text)).endswith("30 to 300 MHz; as the image an image.skymodel")
     with pytest.raises(sky.SkyModelError, match=r"the image of 3C286 has -0.5 Jy in all"):
         sky.calibrator("3C286", image=image[2:3])
+    with pytest.raises(sky.SkyModelError, match=r"the image is 22.9 deg from 3C286: it is of another source"):
+        sky.calibrator("3C286", image=sky.calibrator("3C295").select(where=lambda one: True))
+    with pytest.raises(sky.SkyModelError, match=r"an image of it is given as 'image FILE'"):
+        sky.read("3C286, image")
+    assert len(sky.read("3C286, image an image.skymodel", format="bbs")) == 1
     with pytest.raises(sky.SkyModelError, match=r"none.im: cannot read the sky model: No such file"):
         sky.read("3C286, image none.im")
 

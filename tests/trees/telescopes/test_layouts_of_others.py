@@ -1,6 +1,7 @@
 """Layouts of CASA and OSKAR, and antennas of Measurement Sets, as telescopes."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,9 @@ from astropy.coordinates import EarthLocation
 import rimetree as rt
 from rimetree import telescopes
 from rimetree.telescopes import of_ms
+
+#: A model of OSKAR with three stations, without folders of their own.
+GOOD = {"layout.txt": "0 0\n0 100 0 0 0 0\n100 0\n", "position.txt": "116.7 -26.8 300\n"}
 
 
 def written(path, text):
@@ -30,6 +34,15 @@ def test_geocentric_places_of_casa(tmp_path):
     assert (found.feed, found.mount, found.band_centre_hz) == ("circular", "ALT-AZ", 1.4e9)
     np.testing.assert_array_equal(found.ecef_m[1], [-1602592.823528, -5042055.013423, 3554140.652770])
     np.testing.assert_array_equal(found.dish_diameter_m, 25)
+
+
+def test_a_place_of_the_file_goes_before_that_of_the_observatory(tmp_path):
+    """As in CASA 6.7, which makes these numbers of it."""
+    text = "# observatory=ALMA\n# COFA=-70.0,-30.0\n# coordsys=LOC (local tangent plane)\n0 0 0 12. A1\n"
+    found = telescopes.get(written(tmp_path / "a.cfg", text))
+    np.testing.assert_allclose(found.ecef_m[0], [1890775, -5194862, -3170374], atol=1)
+    raised = telescopes.get(written(tmp_path / "b.cfg", text.replace("-30.0", "-30.0, 1000")))
+    assert np.linalg.norm(raised.ecef_m[0] - found.ecef_m[0]) == pytest.approx(1000)
 
 
 def test_westerbork_is_equatorial(tmp_path):
@@ -74,9 +87,11 @@ def test_names_that_are_missing_or_the_same_are_numbers(tmp_path, names):
         ("# observatory=ALMA\n1 2 3 12 A\n", "coordsys=nothing, expected XYZ"),
         (
             "# observatory=Mine\n# coordsys=LOC\n1 2 3 12 A\n",
-            "observatory=Mine, whose own place is not known; known are ACA",
+            "observatory=Mine, whose own place is not known; give a line # COFA",
         ),
         ("# coordsys=LOC\n1 2 3 12 A\n", "observatory=nothing, whose own place is not known"),
+        ("# COFA=1\n# coordsys=LOC\n1 2 3 12 A\n", "COFA=1, expected longitude,latitude in degrees"),
+        ("# COFA=1,-126.8\n# coordsys=LOC\n1 2 3 12 A\n", "a.cfg: 1, -126.8 are no longitude and latitude"),
         ("# coordsys=XYZ\n1 2 3 A\n", "a.cfg:2:1: expected x, y, z and a diameter"),
         ("# coordsys=XYZ\n1 2 nan 12\n", "a.cfg:2:1: expected x, y, z and a diameter"),
         ("# coordsys=XYZ\n1 2 3 12 A\n", "not on the Earth"),
@@ -108,6 +123,20 @@ def test_a_model_of_oskar(tmp_path):
     assert north.lat.deg > np.degrees(latitude) and north.lon.deg == pytest.approx(116.76444824, abs=1e-9)
 
 
+def test_folders_of_stations_of_oskar(tmp_path):
+    """Others do not count; of a few kinds a file says which of them each station is."""
+    for name, text in GOOD.items():
+        written(tmp_path / "m" / name, text)
+    (tmp_path / "m" / "element_pattern").mkdir()
+    (tmp_path / "m" / ".git").mkdir()
+    for name, width in (("a", 10), ("b", 20)):  # with errors of elements' places, which do not matter here
+        written(tmp_path / "m" / name / "layout.txt", f"{-width / 2},0,0,0,0,0.1\n{width / 2},0,0,0,0,0.1\n")
+    written(tmp_path / "m" / "station_type_map.txt", "1\n0\n1\n")
+    found = telescopes.get(tmp_path / "m")
+    assert found.antenna_names == ("station000", "station001", "station002")
+    np.testing.assert_allclose(found.dish_diameter_m, [20, 10, 20])
+
+
 def test_other_layouts_of_oskar(tmp_path):
     ecef = telescopes.get("meerkat").ecef_m[:3]
     written(tmp_path / "a" / "layout_ecef.txt", "\n".join(" ".join(map(repr, map(float, one))) for one in ecef))
@@ -132,7 +161,18 @@ def test_other_layouts_of_oskar(tmp_path):
         ({"layout_ecef.txt": "0 0 x\n"}, r"layout_ecef.txt:1:1: expected 3 to 3 numbers"),
         ({"layout_ecef.txt": "# nothing\n"}, r"layout_ecef.txt: there are no numbers"),
         ({"layout_ecef.txt": "1 2 3\n"}, r"not on the Earth"),
-        ({"other.txt": ""}, r"cannot read the layout: Is a directory"),
+        ({"other.txt": ""}, r"this folder is neither a Measurement Set nor a telescope model of OSKAR"),
+        (
+            {"layout.txt": "0 0\n", "position.txt": "116.7 -126.8 300\n"},
+            r"model: 116.7, -126.8 are no longitude and latitude",
+        ),
+        ({"layout.txt": "0 0 0 0 0.1\n", "position.txt": "1 2\n"}, r"layout.txt:1:1: errors of positions are not read"),
+        ({**GOOD, "a/layout.txt": "0 0", "b/layout.txt": "0 0"}, r"2 folders of stations, expected one or 3"),
+        ({**GOOD, "a/layout.txt": "0 0", "station_type_map.txt": "0\n"}, r"map.txt: expected 3 numbers of 1 folders"),
+        (
+            {**GOOD, "a/layout.txt": "0 0", "station_type_map.txt": "0\n0\n1\n"},
+            r"map.txt: expected 3 numbers of 1 folders",
+        ),
     ],
 )
 def test_what_is_no_model_of_oskar(tmp_path, files, message):
@@ -157,6 +197,38 @@ def test_the_telescope_of_a_set(tmp_path, name, feed):
     other = tmp_path / "other.ms"
     rt.ms.create(other, found, phase_centre_rad=(2.0, 0.5), **when)
     assert rt.ms.inspect(other)["spectral_windows"][0]["width_hz"] > 0
+
+
+def test_mounts_and_the_window_of_a_set(tmp_path, monkeypatch):
+    path = tmp_path / "obs.ms"
+    bands = [rt.ms.Band.regular(1e9, 8e6, 8), rt.ms.Band.regular(5e9, 64e6, 8)]
+    rt.ms.create(
+        path, "wsrt", bands=bands, phase_centre_rad=(1, 0.5), start_mjd_s=5.24e9, duration_s=10, integration_s=10
+    )
+    summary = json.loads(of_ms._core.inspect_ms(str(path), False))
+    summary["data_descriptions"][0]["n_row"] = 0  # as the radiometers' of ALMA
+    for k, mount in enumerate(("ALT-AZ+NASMYTH-R", "alt-az ", "X-Y", "")):
+        summary["antennas"][k]["mount"] = mount
+    monkeypatch.setattr(of_ms, "_core", SimpleNamespace(inspect_ms=lambda *given: json.dumps(summary)))
+    with pytest.warns(UserWarning, match=r"mounts \[''\] of antennas are taken to be ALT-AZ"):
+        found = telescopes.get(path)
+    assert found.mounts == ("ALT-AZ+NASMYTH-R", "ALT-AZ", "X-Y", "ALT-AZ", *["EQUATORIAL"] * 10)
+    assert found.band_centre_hz == pytest.approx(5e9)
+    monkeypatch.undo()
+    other = tmp_path / "other.ms"
+    rt.ms.create(other, found, phase_centre_rad=(1, 0.5), start_mjd_s=5.24e9, duration_s=10, integration_s=10)
+    assert [one["mount"] for one in rt.ms.inspect(other)["antennas"]] == list(found.mounts)
+    with pytest.raises(telescopes.TelescopeError, match=r"2 mounts do not fit 14 antenna names"):
+        replace(found, mount=("X-Y", "X-Y"))
+
+
+def test_known_names_go_before_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "vla" / "layout_ecef.txt", "6378000 0 0\n")
+    assert len(telescopes.get("vla")) == 27 and len(telescopes.get("./vla")) == 1
+    (tmp_path / "mine.txt").write_text("name,x,y,z,diameter\n")
+    with pytest.raises(telescopes.TelescopeError, match=r"mine.txt: layouts are files called \*.csv"):
+        telescopes.get("mine.txt")
 
 
 def test_antennas_of_a_set_that_are_nowhere(tmp_path, monkeypatch):

@@ -23,10 +23,11 @@ from .place import pointing_text
 _UNITS = (1e-3, 1e-7, 1e-10, 1e-13)  # of the numbers that are published
 _ARCMIN_GHZ_PER_RAD_HZ = np.degrees(60) * 1e-9
 _STEEP = 1e12  # from 0 to 1 at an edge
-_LARGEST = 53.0  # arcmin GHz: that far patterns that have no end were fitted (ATCA)
 
-#: Telescopes, and whether their patterns are one over a polynomial.
-TELESCOPES = {"vla": False, "gmrt": False, "atca": True}
+#: Telescopes: whether their patterns are one over a polynomial, and how far (arcmin GHz) they are taken to be known.
+#: CASA takes those of VLA and ATCA that far.
+TELESCOPES = {"vla": (False, 51.384), "gmrt": (False, 53.0), "atca": (True, 53.0)}
+_ALSO = {"evla": "vla", "jvla": "vla", "ugmrt": "gmrt"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class PolynomialBeam(CircularDish):
     where it points (arcmin) times the frequency (GHz).
 
     Between two frequencies coefficients are on straight lines; beyond the first and the last they are as there. Nothing
-    is let through from the first zero of a pattern on, or its first minimum, or 53 arcmin GHz of one that has neither:
+    is let through from the first zero of a pattern on, or its first minimum, or where it is not known any more:
     sidelobes are not described.
 
     Attributes
@@ -44,6 +45,7 @@ class PolynomialBeam(CircularDish):
     frequency_hz : [F], ascending
     coefficients : [F] of [K], of x^2, x^4, ... with x in arcmin GHz
     inverse : whether the pattern is one over the polynomial
+    largest : x up to which it is known (arcmin GHz)
     pointing_rad, azel_rad, site_m : as of `Beam`
 
     Raises `Error` for what is no pattern.
@@ -53,6 +55,7 @@ class PolynomialBeam(CircularDish):
     frequency_hz: tuple[float, ...]
     coefficients: tuple[tuple[float, ...], ...]
     inverse: bool = False
+    largest: float = 53.0
     pointing_rad: tuple[float, float] | None = None
     azel_rad: tuple[float, float] | None = None
     site_m: tuple[float, float, float] | None = None
@@ -68,8 +71,10 @@ class PolynomialBeam(CircularDish):
             raise Error("frequencies of a beam of polynomials must be positive, finite and ascend")
         if not np.isfinite(self.coefficients).all():
             raise Error("coefficients of a beam must be finite")
+        if not 0 < self.largest < np.inf:
+            raise Error(f"a beam must be known up to some arcmin GHz, not {self.largest}")
         self._check_pointing()
-        reach = tuple(_reach([1.0, *own], self.inverse) for own in self.coefficients)
+        reach = tuple(_reach([1.0, *own], self.inverse, self.largest) for own in self.coefficients)
         object.__setattr__(self, "reach", reach)
 
     @classmethod
@@ -77,9 +82,10 @@ class PolynomialBeam(CircularDish):
     def of_telescope(cls, name: str, *, pointing_rad: Sequence[float] | None = None) -> PolynomialBeam:
         """The pattern of a telescope's dishes: one of `TELESCOPES`, whose sources are in data/*.csv. Raises `Error` for
         another."""
-        if name.lower() not in TELESCOPES:
+        known = _ALSO.get(name.lower(), name.lower())
+        if known not in TELESCOPES:
             raise Error(f"polynomials are known of the dishes of {', '.join(TELESCOPES)}, not of {name!r}")
-        found = _of_telescope(name.lower())
+        found = _of_telescope(known)
         return found if pointing_rad is None else found.pointed_at(tuple(pointing_rad))
 
     def voltage(self, lmn, n_source: int) -> NodeDef:
@@ -114,13 +120,13 @@ class PolynomialBeam(CircularDish):
         return f"beam of the dishes of {self.name}{pointing_text(self.pointing_rad, self.azel_rad)}"
 
 
-def _reach(coefficients: Sequence[float], inverse: bool) -> float:
-    """Where a pattern ends (arcmin GHz): at its first zero, or its first minimum."""
+def _reach(coefficients: Sequence[float], inverse: bool, largest: float) -> float:
+    """Where a pattern ends (arcmin GHz): at its first zero, or its first minimum, or `largest`."""
     if inverse:
-        return _LARGEST
+        return largest
     ends = [*polynomial.polyroots(coefficients), *polynomial.polyroots(polynomial.polyder(coefficients))]
     squares = [end.real for end in np.array(ends, complex) if abs(end.imag) < 1e-9 * abs(end) and end.real > 0]
-    return float(np.sqrt(min(squares))) if squares else _LARGEST
+    return min(largest, float(np.sqrt(min(squares, default=largest**2))))
 
 
 @functools.cache
@@ -130,4 +136,4 @@ def _of_telescope(name: str) -> PolynomialBeam:
         [list(map(float, row)) for row in list(csv.reader(line for line in text.splitlines() if line[0] != "#"))[1:]]
     )
     coefficients = tuple(map(tuple, (rows[:, 1:] * _UNITS).tolist()))
-    return PolynomialBeam(name, tuple((rows[:, 0] * 1e6).tolist()), coefficients, TELESCOPES[name])
+    return PolynomialBeam(name, tuple((rows[:, 0] * 1e6).tolist()), coefficients, *TELESCOPES[name])

@@ -181,9 +181,13 @@ def create(
         "project": "simulation",
         "command_line": shlex.join(sys.argv),
         "antennas": [
-            {"name": name, "station": name, "mount": array.mount, "position_m": position, "diameter_m": float(diameter)}
-            for name, position, diameter in zip(
-                array.antenna_names, np.ascontiguousarray(array.ecef_m), array.dish_diameter_m, strict=True
+            {"name": name, "station": name, "mount": mount, "position_m": position, "diameter_m": float(diameter)}
+            for name, mount, position, diameter in zip(
+                array.antenna_names,
+                array.mounts,
+                np.ascontiguousarray(array.ecef_m),
+                array.dish_diameter_m,
+                strict=True,
             )
         ],
         "fields": [

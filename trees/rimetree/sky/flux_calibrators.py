@@ -30,12 +30,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._core import SPEED_OF_LIGHT_M_S
 from ..arguments import checked
+from ..directions import angles_from
 from .angles import parse_angle
 from .errors import SkyModelError
 from .flux_table import FluxTable
 from .model import SkyModel
 from .source import Source
 
+_NEAR_DEG = 1 / 30  # from a calibrator to the nearest source of an image of it
 _STEPS = 1000  # of each piece, so that power laws between them are within 2e-5 of the polynomials
 
 #: Of 3C286 above 12 GHz: GHz, per cent, deg.
@@ -119,6 +121,9 @@ class Calibrator:
         total_jy = image.total_flux_jy
         if not total_jy > 0:
             raise SkyModelError(f"the image of {self.names[0]} has {total_jy:g} Jy in all")
+        away = np.degrees(angles_from((self.ra_rad, self.dec_rad), image.radec_rad).min())
+        if away > _NEAR_DEG:
+            raise SkyModelError(f"the image is {away:.3g} deg from {self.names[0]}: it is of another source")
         return replace(
             image,
             sources=tuple(_like(source, table, reference_hz, total_jy) for source in image if source.stokes_jy[0]),
@@ -216,7 +221,7 @@ def find_calibrator(text: str) -> AskedCalibrator | None:
         if len(of_scale) != 1:
             raise SkyModelError(
                 f"{on_scales[0].names[0]} has no one flux scale {part!r}; there are "
-                f"{', '.join(one.scale for one in on_scales)}"
+                f"{', '.join(one.scale for one in on_scales)} (and an image of it is given as 'image FILE')"
             )
         chosen = of_scale[0]
     return AskedCalibrator(chosen, image)

@@ -160,14 +160,14 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
     `format` is one of `READERS` (default: found from the content). What the file has and a `Source` cannot express
     (unknown columns, kinds of sources, ...) is an error; with `skip_unsupported` such sources are left out, such
     columns passed over, and both listed in the model's `skipped`. A path with wildcards, such as "field-0*-model.fits",
-    is of model images of several frequencies. Where there is no file "3C286" that is the calibrator (`calibrator`).
-    Raises `SkyModelError` with file, line and column.
+    is of model images of several frequencies. Where there is no file "3C286" that is the calibrator (`calibrator`);
+    `format` is then that of its image. Raises `SkyModelError` with file, line and column.
     """
     file = os.fspath(path)
     if format is not None and format not in READERS:
         raise SkyModelError(f"unknown format {format!r}; formats are {', '.join(READERS)}")
-    if format is None and (known := calibrator_of_path(file)):
-        return known.calibrator.model(None if known.image is None else read(known.image))
+    if known := calibrator_of_path(file):
+        return known.calibrator.model(None if known.image is None else read(known.image, format))
     if glob.has_magic(file) and not os.path.lexists(file):
         return _read_images(file)
     if format is None and not os.path.lexists(file) and not re.search(r"[./\\]", file):

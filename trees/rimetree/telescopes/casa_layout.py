@@ -1,7 +1,8 @@
 """Layouts of antennas as CASA's simulator reads them (`*.cfg`): lines `# key=value`, then for each antenna x, y, z and
 its diameter in metres, and names of its pad and of itself, of which the last is taken.
 
-Places are geocentric (ITRF; `coordsys=XYZ`), or to the east, the north and upwards of the observatory (`coordsys=LOC`).
+Places are geocentric (ITRF; `coordsys=XYZ`), or to the east, the north and upwards of the observatory (`coordsys=LOC`),
+or of the place that `COFA=longitude,latitude,height` says (deg, m).
 Source: CASA 6.7, simobserve and its files alma/simmos/*.cfg; places of observatories from its table Observatories.
 """
 
@@ -15,15 +16,17 @@ import numpy as np
 from .local_places import geocentric
 from .telescope import Telescope, TelescopeError
 
-#: Longitude and latitude (deg, WGS84) and height (m) of observatories whose layouts are local.
+#: Longitude and latitude (deg, WGS84) and height (m) of observatories, for layouts that are local.
 _PLACES = {
     "ACA": (-67.7548766583333, -23.02781575555555, 5056.8),
     "ALMA": (-67.754929, -23.022886, 5056.8),
     "ALMASD": (-67.754929, -23.022886, 5056.8),
     "ASKAP": (116.6588, -26.7041, 125.0),
+    "ATCA": (149.5501388, -30.3128846, 236.87),
     "ATA": (-121.472, 40.8174, 1043.0),
     "CARMA": (-118.1416424, 37.28038, 2196.265),
     "DSA2000": (-116.261446, 38.467971, 1700.0),
+    "EVLA": (-107.6183, 34.0790, 2124.0),
     "GMRT": (74.0499722, 19.0906528, 640.0),
     "HERA": (21.4280555, -30.7213889, 1500.0),
     "MEERKAT": (21.4439, -30.7132, 1050.0),
@@ -32,6 +35,8 @@ _PLACES = {
     "NOEMA": (5.907916837, 44.633889452, 2560.0),
     "OVRO-LWA": (-118.2816667, 37.23977727, 1183.48),
     "SMA": (-155.4775, 19.8242, 4080.0),
+    "VLA": (-107.6183, 34.0790, 2124.0),
+    "WSRT": (6.604166666666665, 52.916916666666665, 5.0),
 }
 _CIRCULAR = ("VLA", "EVLA", "VLBA", "NGVLA", "GMRT")  # of the feeds; those of others are linear
 #: Centres and widths (Hz) of bands of observatories at higher frequencies.
@@ -67,7 +72,7 @@ def parse_casa_layout(content: str, file: str) -> Telescope:
         return Telescope(
             re.sub(r".*/|\.cfg$", "", file),
             distinct(names),
-            _geocentric(table[:, :3], header.get("coordsys", ""), observatory),
+            _geocentric(table[:, :3], header.get("coordsys", ""), _place(observatory, header.get("cofa"))),
             table[:, 3],
             mount="EQUATORIAL" if observatory.upper() == "WSRT" else "ALT-AZ",
             feed="circular" if observatory.upper() in _CIRCULAR else "linear",
@@ -79,17 +84,28 @@ def parse_casa_layout(content: str, file: str) -> Telescope:
         raise TelescopeError(problem.message, file=file) from None
 
 
-def _geocentric(xyz_m: np.ndarray, system: str, observatory: str) -> np.ndarray:
+def _place(observatory: str, given: str | None) -> tuple[float, float, float] | str:
+    """Longitude, latitude (deg) and height (m) that the file gives (COFA), or of the observatory; its name where it is
+    not known."""
+    if given is None:
+        return _PLACES.get(observatory.upper(), observatory)
+    try:
+        longitude, latitude, *height = map(float, given.split(","))
+    except ValueError:
+        raise TelescopeError(f"COFA={given}, expected longitude,latitude in degrees, and a height in metres") from None
+    return longitude, latitude, *(height or [0.0])[:1]
+
+
+def _geocentric(xyz_m: np.ndarray, system: str, place: tuple[float, float, float] | str) -> np.ndarray:
     kind = system.split("(")[0].strip().upper()
     if kind == "XYZ":
         return xyz_m
     if kind != "LOC":
         raise TelescopeError(f"places have coordsys={system or 'nothing'}, expected XYZ (geocentric) or LOC (local)")
-    place = _PLACES.get(observatory.upper())
-    if place is None:
+    if isinstance(place, str):
         raise TelescopeError(
-            f"places are local (coordsys=LOC) of observatory={observatory or 'nothing'}, whose own place is not known; "
-            f"known are {', '.join(_PLACES)}"
+            f"places are local (coordsys=LOC) of observatory={place or 'nothing'}, whose own place is not known; give "
+            f"a line # COFA=longitude,latitude,height, or one of {', '.join(_PLACES)}"
         )
     return geocentric(xyz_m, *place)
 

@@ -55,15 +55,18 @@ def get(name: str | os.PathLike) -> Telescope:
     """The telescope of a name, of a short name (`ALIASES`), or in a layout file (a path ending in `.csv`, or in `.cfg`
     as CASA's), of a Measurement Set, or of a telescope model of OSKAR (a folder).
 
-    Capitals, blanks and dashes do not matter in names. Raises `TelescopeError`, which lists what there is.
+    Capitals, blanks and dashes do not matter in names; a name that is known stands for that telescope, whatever folder
+    has it, too. Raises `TelescopeError`, which lists what there is.
     """
     text = os.fspath(name)
-    if text.lower().endswith((".csv", ".cfg")) or os.sep in text or os.path.isdir(text):
-        return read(text)
     by_plain = {_plain(known): known for known in available()}
     by_plain |= {_plain(alias): known for alias, known in ALIASES.items()}
     known = by_plain.get(_plain(text))
     if known is None:
+        if text.lower().endswith((".csv", ".cfg")) or os.sep in text or os.path.isdir(text):
+            return read(text)
+        if os.path.exists(text):
+            raise TelescopeError("layouts are files called *.csv, or *.cfg of CASA", file=text)
         raise TelescopeError(_not_known(text, by_plain))
     content = (resources.files(__package__) / "data" / f"{known}.csv").read_text(encoding="utf-8")
     return parse(content, f"{known}.csv")
@@ -92,6 +95,8 @@ def read(path: str | os.PathLike) -> Telescope:
         return read_telescope_of_ms(file)
     if is_oskar_model(file):
         return read_oskar_model(file)
+    if os.path.isdir(file):
+        raise TelescopeError("this folder is neither a Measurement Set nor a telescope model of OSKAR", file=file)
     try:
         with open(file, encoding="utf-8-sig") as stream:
             content = stream.read()

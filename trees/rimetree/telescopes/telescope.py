@@ -14,7 +14,7 @@ from ..placed_error import PlacedError
 if TYPE_CHECKING:  # importing astropy's coordinates takes half a second, which only locations need
     from astropy.coordinates import EarthLocation
 
-MOUNTS = ("ALT-AZ", "EQUATORIAL", "X-Y", "FIXED")
+MOUNTS = ("ALT-AZ", "EQUATORIAL", "X-Y", "FIXED", "ALT-AZ+NASMYTH-R", "ALT-AZ+NASMYTH-L", "ALT-AZ+ROTATOR")
 FEEDS = ("linear", "circular")
 
 # Antennas stand on the Earth: between its polar radius less the deepest land and the equatorial one plus the highest.
@@ -35,7 +35,7 @@ class Telescope:
     antenna_names : distinct, not empty
     ecef_m : [A,3] geocentric positions (ITRF)
     dish_diameter_m : [A] dish or station diameters
-    mount : "ALT-AZ", "EQUATORIAL", "X-Y" or "FIXED", as in a Measurement Set's ANTENNA table
+    mount : one of `MOUNTS`, as in a Measurement Set's ANTENNA table, or [A] that of each antenna
     feed : "linear" or "circular"
     band_centre_hz, band_width_hz : a usual observing band, as a default for simulations
     observatory : name of the observatory, as in a Measurement Set's OBSERVATION table
@@ -48,7 +48,7 @@ class Telescope:
     antenna_names: tuple[str, ...]
     ecef_m: NDArray[np.float64]
     dish_diameter_m: NDArray[np.float64]
-    mount: str = "ALT-AZ"
+    mount: str | tuple[str, ...] = "ALT-AZ"
     feed: str = "linear"
     band_centre_hz: float = 1.4e9
     band_width_hz: float = 2.56e8
@@ -83,8 +83,10 @@ class Telescope:
                 )
             seen.add(name)
             check_antenna(self.ecef_m[index], float(self.dish_diameter_m[index]), name)
-        if self.mount not in MOUNTS:
-            raise TelescopeError(f"telescope {self.name!r}: mount {self.mount!r} is not one of {', '.join(MOUNTS)}")
+        if len(self.mounts) != count:
+            raise TelescopeError(f"telescope {self.name!r}: {len(self.mounts)} mounts do not fit {count} antenna names")
+        if unknown := [mount for mount in self.mounts if mount not in MOUNTS]:
+            raise TelescopeError(f"telescope {self.name!r}: mount {unknown[0]!r} is not one of {', '.join(MOUNTS)}")
         if self.feed not in FEEDS:
             raise TelescopeError(f"telescope {self.name!r}: feed {self.feed!r} is not one of {', '.join(FEEDS)}")
         if not (0 < self.band_width_hz < 2 * self.band_centre_hz < np.inf):
@@ -98,6 +100,11 @@ class Telescope:
 
     def __repr__(self) -> str:
         return f"<Telescope {self.name!r}: {len(self)} antennas, {self.longest_baseline_m:.0f} m>"
+
+    @property
+    def mounts(self) -> tuple[str, ...]:
+        """[A] the mount of each antenna."""
+        return (self.mount,) * len(self.antenna_names) if isinstance(self.mount, str) else self.mount
 
     @property
     def centre_ecef_m(self) -> NDArray[np.float64]:

@@ -97,6 +97,17 @@ def test_fields_without_a_model(command, fields):
     assert "there is no field 'OTHER'" in command("simulate", fields, "--sky", "OTHER=3C286", code=1).output
 
 
+def test_one_model_for_all_other_fields(command, fields):
+    text = command("simulate", fields, "--sky", "3C48", "--sky", "0=3C286", "--no-smearing", "--sky", "1=3C147").output
+    assert "field 2 (TARGET): 1 sources" in text
+    found = power(fields)
+    for k, name in enumerate(("3C286", "3C147", "3C48")):
+        np.testing.assert_allclose(found[k], stokes_i_at(rt.sky.calibrator(name), 6e9)[0], rtol=0.01)
+    text = command("simulate", fields, "--sky", "3C48", "--sky", "3C286", code=2).output
+    assert "--sky 3C286: of several all but one must say their fields" in text
+    assert "--sky 0=: there is no file behind the field" in command("simulate", fields, "--sky", "0=", code=2).output
+
+
 def test_solutions_given_twice(command, fields, tmp_path):
     command("simulate", fields, "--sky", "0=3C286", "--field", "0", "--column", "DATA")
     command("calibrate", fields, "--field", "0", "--sky", "3C286", "--term", "G: diag", "--out", tmp_path / "g.h5")

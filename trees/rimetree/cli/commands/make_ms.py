@@ -8,7 +8,7 @@ import click
 
 from ...machine import size_text
 from ...utc import utc_text
-from ..options.quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, Count, HourAngle
+from ..options.quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, Count, HourAngle, frequency_text
 from ..options.together import refuse_without
 
 
@@ -171,9 +171,19 @@ def command(
     click.echo(
         f"created {made.path}: {array.name}, {made.n_antenna} antennas, {made.n_baseline} baselines, "
         f"{made.n_time} times, {made.n_row} rows, about {size_text(made.bytes)}\n"
+        f"  {_bands_text(bands if spw else [bands])}, {array.feed} feeds\n"
         f"  {utc_text(made.first_time_s)} to {utc_text(made.last_time_s)} UTC, "
         f"hour angle {first:+.2f} to {last:+.2f} h, elevation {low:.1f} to {high:.1f} deg"
     )
+
+
+def _bands_text(bands) -> str:
+    """ "64 channels from 1.0625 GHz to 1.9375 GHz, ..." """
+    texts = [
+        f"{len(centres)} channels from {frequency_text(min(centres))} to {frequency_text(max(centres))}"
+        for centres in (band.frequency_hz for band in bands[:3])
+    ]
+    return ", ".join(texts + ["..."] * (len(bands) > 3))
 
 
 def _default_width(array, freq: float | None) -> float:

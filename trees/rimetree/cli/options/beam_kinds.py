@@ -233,7 +233,7 @@ _KINDS: dict[str, tuple[str, int, int, Callable[..., Maker]]] = {
         "station: LAYOUT[, ELEMENT[, HEIGHT]], e.g. station: layout.txt, half-wave, 0.3m; elements are isotropic, "
         "short or half-wave dipoles", 1, 3, _station,
     ),
-    **{name: (f"{name}, without more", 0, 0, _polynomial) for name in ("vla", "gmrt", "atca")},
+    **{name: (f"{name}, without more", 0, 0, _polynomial) for name in ("vla", "evla", "gmrt", "atca")},
     "meerkat": ("meerkat, without more", 0, 0, _meerkat),
     "alma": ("alma, without more", 0, 0, _alma),
     "mwa": ("mwa, without more", 0, 0, _mwa),

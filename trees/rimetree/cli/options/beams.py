@@ -159,8 +159,8 @@ def antennas_of(summary: dict, field_ids: Iterable[int] | None = None) -> list[A
 
 def antennas_of_telescope(telescope) -> list[Antenna]:
     """The same of a `Telescope`."""
-    named = enumerate(zip(telescope.antenna_names, telescope.dish_diameter_m.tolist(), strict=True))
-    antennas = [Antenna(name, diameter_m, number, mount=telescope.mount) for number, (name, diameter_m) in named]
+    each = zip(telescope.antenna_names, telescope.dish_diameter_m.tolist(), telescope.mounts, strict=True)
+    antennas = [Antenna(name, diameter_m, number, mount=own) for number, (name, diameter_m, own) in enumerate(each)]
     return placed(antennas, telescope.ecef_m.tolist())
 
 

@@ -53,7 +53,8 @@ def sky_options(required: bool, of_fields: bool = False) -> Callable:
                 "--sky",
                 multiple=True,
                 metavar="[FIELD=]FILE",
-                help=f"{_READ}). May be repeated, with one for each field (number or name).",
+                help=f"{_READ}). May be repeated, with one for each field (number or name) and one without for all "
+                "others.",
             )(function)
         return click.option(
             "--sky",
@@ -131,10 +132,14 @@ def read_models(
     if model_columns:
         raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
     found: dict = {}
+    rest: list[str] = []  # without a field: of all others
     for text in sky:
         names, file = _divided(text, names_of(summary))
         if names is None:
-            raise click.UsageError(f"--sky {text}: of several each must say its field, e.g. --sky 0={text}")
+            rest.append(text)
+            continue
+        if not file:
+            raise click.UsageError(f"--sky {text}: there is no file behind the field")
         model = read_model(file, sky_format, skip_unsupported, (), patches)
         for field in chosen_fields(summary, names) or range(len(summary["fields"])):
             if field in found:
@@ -142,6 +147,11 @@ def read_models(
                     f"--sky {text}: field {fields_text([field], names_of(summary))} has a model already"
                 )
             found[field] = model
+    if len(rest) > 1:
+        raise click.UsageError(f"--sky {rest[1]}: of several all but one must say their fields, e.g. --sky 0={rest[1]}")
+    for text in rest:
+        model = read_model(text, sky_format, skip_unsupported, (), patches)
+        found = {**dict.fromkeys(range(len(summary["fields"])), model), **found}
     return found
 
 
@@ -204,7 +214,7 @@ def read_sky(file: str, file_format: str | None, skip_unsupported: bool, patches
     from rimetree.sky.flux_calibrators import calibrator_of_path
 
     model = sky.read(file, file_format, skip_unsupported)
-    if file_format is None and (known := calibrator_of_path(file)):
+    if known := calibrator_of_path(file):
         log(str(known))
     for skipped in model.skipped:
         log(f"warning: left out {skipped}")
