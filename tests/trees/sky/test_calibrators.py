@@ -140,6 +140,8 @@ def test_an_image_of_a_calibrator_has_its_spectrum(tmp_path, monkeypatch):
     with pytest.raises(sky.SkyModelError, match=r"an image of it is given as 'image FILE'"):
         sky.read("3C286, image")
     assert len(sky.read("3C286, image an image.skymodel", format="bbs")) == 1
+    with pytest.raises(sky.SkyModelError, match=r"an image.skymodel"):
+        sky.read("3C286, image an image.skymodel", format="sagecal")
     with pytest.raises(sky.SkyModelError, match=r"none.im: cannot read the sky model: No such file"):
         sky.read("3C286, image none.im")
 
