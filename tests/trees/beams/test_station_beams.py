@@ -327,7 +327,9 @@ def test_stations_of_lofar_are_as_the_set_says(monkeypatch):
     assert rt.lofar_beams("a.MS", pointing_rad=(0.2, -0.3))[0].pointing_rad == (0.2, -0.3)
     low = FIELDS | {"fields": [field | {"name": "LBA", "tile_elements_m": []} for field in FIELDS["fields"][:2]]}
     monkeypatch.setattr(rt._core, "read_antenna_fields", lambda path: low)
-    assert str(rt.lofar_beams("a.MS")[0]).startswith("LOFAR LBA station of short dipoles towards")
+    assert str(rt.lofar_beams("a.MS")[0]).startswith(
+        "LOFAR LBA station of short dipoles 1.3 m above the ground towards"
+    )
 
 
 def test_stations_of_lofar_point_where_they_did_in_a_field(monkeypatch):

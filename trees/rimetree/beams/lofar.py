@@ -23,6 +23,8 @@ from .station import StationBeam
 _X_AZIMUTH_RAD, _Y_AZIMUTH_RAD = math.radians(225), math.radians(135)
 #: Height of short dipoles that come nearest to Hamaker's model of high-band elements at 134 MHz (docs/benchmarks).
 _HBA_HEIGHT_M = 0.45
+#: The same of low-band elements, from 30 to 74 MHz.
+_LBA_HEIGHT_M = 1.3
 
 
 @checked
@@ -37,8 +39,7 @@ def lofar_beams(
     Stations and their tiles point to `pointing_rad`, right ascension and declination in the frame of the field, or else
     where the set says that they did in field `field_id`, or in all of several (None: in all of the set). Elements that
     the set flags are left out. Elements of the high band are taken as short dipoles 0.45 m above the ground, those of
-    the low band as short dipoles without a ground, which is coarse. Raises `Error` where the set does not say what is
-    needed.
+    the low band as short dipoles 1.3 m above it. Raises `Error` where the set does not say what is needed.
     """
     path = os.fspath(ms)
     found = _core.read_antenna_fields(path)
@@ -75,7 +76,7 @@ def _beam(fields: list[dict], where: str, pointing_rad: Sequence[float]) -> Stat
         elements @ axes.T,
         axes=axes,
         element="short",
-        height_m=_HBA_HEIGHT_M if is_hba else 0.0,
+        height_m=_HBA_HEIGHT_M if is_hba else _LBA_HEIGHT_M,
         x_azimuth_rad=_X_AZIMUTH_RAD,
         y_azimuth_rad=_Y_AZIMUTH_RAD,
         tile_elements_m=tiles @ axes.T if len(tiles) else None,
