@@ -4,13 +4,14 @@ import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import rimetree as rt
 from rimetree import sky, sky_fluxes
-from rimetree.sky import casa_components, casa_image, fits_image
+from rimetree.sky import casa_components, casa_image, casa_table, fits_image
 
 RA_RAD, DEC_RAD = np.radians([15 * (10 + 5 / 3600), 30 + 0.5 / 60])
 STEP_RAD = np.radians(20 / 3600)
@@ -228,7 +229,13 @@ def test_damaged_images(tables, tmp_path):
         sky.read(tmp_path / "b.model")
 
 
-@pytest.mark.parametrize("change", [{"coords": {}}, {}, {"coords": {"direction0": {}, "pixelmap0": [0, 1]}}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"coords": {}}, {}, {"coords": {"direction0": {}, "pixelmap0": [0, 1]}}),
+        {"coords": {"spectral2": {"unit": "no unit"}, "pixelmap2": [3]}},
+    ],
+)
 def test_headers_that_are_not_as_casa_writes_them(tables, monkeypatch, change):
     monkeypatch.setattr(casa_image, "contents_of", lambda path: (change, []))
     with pytest.raises(sky.SkyModelError):
@@ -265,6 +272,18 @@ def test_a_slanted_projection(tables, monkeypatch):
     np.testing.assert_allclose(
         np.abs(moved), np.column_stack([slant * away**2 / 2 / STEP_RAD, [0, 0]]), rtol=0.2, atol=1e-4
     )
+
+
+def test_numbers_that_are_none(tables, monkeypatch):
+    """As restoring beams of blank planes; where they matter they are told."""
+    real = casa_table._core.table_as_json
+    text = real(str(tables / "one.model"), []).replace('"rows"', '"beams": [nan, -inf , inf], "one": nan,\n"rows"', 1)
+    monkeypatch.setattr(casa_table, "_core", SimpleNamespace(table_as_json=lambda *given: text))
+    assert len(sky.read(tables / "one.model")) == 2
+    text = real(str(tables / "all.cl"), casa_components._COLUMNS).replace('"r":2.0, "i":0.0}', '"r":2.0, "i":-nan}', 1)
+    assert "nan" in text
+    with pytest.raises(sky.SkyModelError, match=r"must be finite|not finite|is nan"):
+        sky.read(tables / "all.cl")
 
 
 def test_a_turned_image(tables, monkeypatch):

@@ -22,6 +22,7 @@ _STOKES = {
     **{"I": 1, "Q": 2, "U": 3, "V": 4},
     **{"RR": -1, "LL": -2, "RL": -3, "LR": -4, "XX": -5, "YY": -6, "XY": -7, "YX": -8},
 }
+_UNITS = {"'": "arcmin", '"': "arcsec"}
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,10 @@ def read_casa_image(path: str) -> CasaImage:
         data = np.where(hidden, np.nan, data)
     try:
         header, frequency_hz = _header(keywords, data.ndim)
-    except (KeyError, IndexError, TypeError) as problem:
-        raise SkyModelError(f"its coordinates are not as CASA writes them: {problem!r}", file=path) from problem
     except UnsupportedError as problem:
         raise UnsupportedError(problem.message, file=path) from None
+    except (KeyError, IndexError, TypeError, ValueError) as problem:  # ValueError: of units that are none
+        raise SkyModelError(f"its coordinates are not as CASA writes them: {problem!r}", file=path) from problem
     return CasaImage(header, data, frequency_hz, masked)
 
 
@@ -101,9 +102,6 @@ def _add_direction(header: Header, own: dict, axes: list[int]) -> None:
     for place, value in enumerate(own["projection_parameters"], 1):
         if value != 0:
             header[f"PV{axes[1]}_{place}"] = value
-
-
-_UNITS = {"'": "arcmin", '"': "arcsec"}
 
 
 def _add_stokes(header: Header, own: dict, axis: int) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 
 from .. import _core
 from .errors import SkyModelError
 
+#: Numbers that are none, as C++ writes them and as JSON does in Python.
+_JSON = {"nan": "NaN", "-nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_NO_NUMBER = re.compile(r"(?<=[\s\[:,])(-?(?:nan|inf))(?=[\s\],}])")
 _FORMATS = {"Image": "casa-image", "Component List": "casa-components"}
 
 
@@ -30,9 +34,8 @@ def format_of_table(path: str) -> str | None:
 def contents_of(path: str, columns: Sequence[str] = ()) -> tuple[dict, list[dict]]:
     """The keywords of a table, and its rows as far as `columns` go. Raises `SkyModelError` where it cannot be read."""
     try:
-        found = json.loads(_core.table_as_json(path, list(columns)))
+        text = _core.table_as_json(path, list(columns))
     except _core.Error as problem:  # which names the file
         raise SkyModelError(f"cannot read the sky model: {problem}") from problem
-    except ValueError as problem:  # of numbers that are none, which JSON does not know
-        raise SkyModelError(f"the table holds what is no number: {problem}", file=path) from problem
+    found = json.loads(_NO_NUMBER.sub(lambda match: _JSON[match[1]], text))
     return found["keywords"], [found["rows"][str(row)] for row in range(len(found["rows"]))]

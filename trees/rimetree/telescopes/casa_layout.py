@@ -71,7 +71,7 @@ def parse_casa_layout(content: str, file: str) -> Telescope:
     try:
         return Telescope(
             re.sub(r".*/|\.cfg$", "", file),
-            distinct(names),
+            _distinct(names),
             _geocentric(table[:, :3], header.get("coordsys", ""), _place(observatory, header.get("cofa"))),
             table[:, 3],
             mount="EQUATORIAL" if observatory.upper() == "WSRT" else "ALT-AZ",
@@ -110,7 +110,7 @@ def _geocentric(xyz_m: np.ndarray, system: str, place: tuple[float, float, float
     return geocentric(xyz_m, *place)
 
 
-def distinct(names: Sequence[str]) -> tuple[str, ...]:
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     """The names, if there are such and all differ, else A000, A001, ..."""
     if all(names) and len(set(names)) == len(names):
         return tuple(names)

@@ -20,8 +20,7 @@ def is_ms(path: str) -> bool:
 def read_telescope_of_ms(path: str) -> Telescope:
     """Its antennas, with the feeds and the band of the first data description that there are rows of. Antennas that are
     at no place and that there are no data of are left out; mounts that are not known count as ALT-AZ, and a warning
-    says so. Raises `TelescopeError` where an antenna with data is at no place, `Error` where
-    the set cannot be read."""
+    says so. Raises `TelescopeError` where an antenna with data is at no place, `Error` where the set cannot be read."""
     summary = json.loads(_core.inspect_ms(path, False))
     antennas = [one for one in summary["antennas"] if one["n_row"] or np.any(one["position_m"])]
     used = sorted(summary["data_descriptions"], key=lambda one: not one["n_row"])  # those with rows first
