@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 #: When MJD begins.
 _MJD_0 = datetime.datetime(1858, 11, 17)
-#: Of 1933, when radio waves of the sky became known, and of the year 2175; and of 9999, the last that has a name.
-_FIRST_S, _LAST_S, _NAMED_S = 27073 * 86400.0, 1e10, 2.56e11
+#: MJD (s) of the year 2175, after all data.
+NEVER_S = 1e10
+#: Of 1933, when radio waves of the sky became known; and of 9999, the last that has a name.
+_FIRST_S, _NAMED_S = 27073 * 86400.0, 2.56e11
 
 
 def utc_text(mjd_s: float) -> str:
@@ -44,7 +46,7 @@ def parse_utc(text: str) -> float:
 
 def require_date(mjd_s: float) -> None:
     """Raises `Error` where seconds of MJD are of no time at which there may be an observation: days may be meant."""
-    if not _FIRST_S < mjd_s < _LAST_S:
+    if not _FIRST_S < mjd_s < NEVER_S:
         when = f", which is {utc_text(mjd_s)[:10]}" if 0 <= mjd_s < _NAMED_S else ""
         raise Error(
             f"the observation starts at {mjd_s:.10g} s of MJD{when}: expected is a time of the years 1933 to 2175, in "

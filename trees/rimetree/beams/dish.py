@@ -19,8 +19,13 @@ from ..writing.scope import NodeDef, NodeScope
 from .place import Place, drifting, horizon_nodes, pointing_text, require_pointings
 
 PROFILES = rt.choices_of("DishBeam", "profile")
-_STEEP = 1e12  # from 0 to 1 at the horizon
+_STEEP = 1e12  # from 0 to 1 at an edge
 _AIRY_WIDTH = 1.0289939699621881  # full width at half maximum of (2 J_1(x)/x)^2, in wavelengths over diameter
+
+
+def positive(value: NodeDef, n_source: int) -> NodeDef:
+    """[S]: 1 where a value [S] is positive, else 0."""
+    return rt.Min(rt.Max(_STEEP * value, np.zeros(n_source)), np.ones(n_source))
 
 
 class CircularDish(ABC):
@@ -54,7 +59,7 @@ class CircularDish(ABC):
         ns.horizon(k) << horizon_nodes(place.centre, horizon(self.site_m))
         voltage = self.voltage(drifting(ns, k, place, ns.horizon(k), self.azel_rad), place.n_source)
         up = rt.MatrixMultiply(place.lmn, rt.Transpose(ns.horizon(k)))[:, 2]
-        return voltage * rt.Min(rt.Max(_STEEP * up, np.zeros(place.n_source)), np.ones(place.n_source))
+        return voltage * positive(up, place.n_source)
 
     def pointed_at(self, radec_rad: Sequence[float]) -> Self:
         """The same, towards another place of the sky."""

@@ -17,12 +17,11 @@ from .._core import Error
 from ..arguments import check_fields, checked
 from ..writing.scope import NodeDef
 from .axis import Axis
-from .dish import CircularDish
+from .dish import CircularDish, positive
 from .place import pointing_text
 
 _UNITS = (1e-3, 1e-7, 1e-10, 1e-13)  # of the numbers that are published
 _ARCMIN_GHZ_PER_RAD_HZ = np.degrees(60) * 1e-9
-_STEEP = 1e12  # from 0 to 1 at an edge
 
 #: Telescopes: whether their patterns are one over a polynomial, and how far (arcmin GHz) they are taken to be known.
 #: CASA takes those of VLA and ATCA that far.
@@ -106,10 +105,8 @@ class PolynomialBeam(CircularDish):
         power = power + 1.0
         if self.inverse:
             power = 1.0 / power
-        zeros, ones = np.zeros(n_source), np.ones(n_source)
-        inside = rt.Min(rt.Max(_STEEP * (reach - squared), zeros), ones)
-        in_front = rt.Min(rt.Max(_STEEP * lmn[:, 2], zeros), ones)
-        return rt.Sqrt(rt.Max(power, zeros)) * inside * in_front
+        inside, in_front = positive(reach - squared, n_source), positive(lmn[:, 2], n_source)
+        return rt.Sqrt(rt.Max(power, np.zeros(n_source))) * inside * in_front
 
     def reaches(self, low_hz: float, high_hz: float) -> bool:
         """Whether it was given at frequencies around these."""

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from .._core import Error
 from ..arguments import check_fields, checked
-from ..utc import utc_text
-
-_NEVER_S = 1e10  # MJD of the year 2175
+from ..utc import NEVER_S, utc_text
 
 
 class NothingSelectedError(Error):
@@ -190,4 +188,4 @@ def _sides(names: dict[int, str], text: str) -> tuple[set[int], set[int]]:
 def times_text(first_s: float, last_s: float) -> str:
     """From when to when, of TIME."""
     first = utc_text(round(first_s))[:19]
-    return f"{first} to {utc_text(round(last_s))[:19] if last_s < _NEVER_S else 'the end'}"
+    return f"{first} to {utc_text(round(last_s))[:19] if last_s < NEVER_S else 'the end'}"

@@ -46,7 +46,7 @@ def read_casa_components(reading: Reading, text: str) -> SkyModel:
         label = labels[number]
         name = label if label and labels.count(label) == 1 else f"{label or 'component'}_{number}"
         cell = Cell(name, None, None)
-        reading.source(name, cell, lambda name=name, row=row, cell=cell: _source(reading, name, row, cell))
+        reading.source(name, cell, lambda row=row, cell=cell: _source(reading, row, cell))
     return reading.model()
 
 
@@ -58,32 +58,34 @@ def _complete(reading: Reading, rows: list[dict]) -> list[dict]:
     return rows
 
 
-def _source(reading: Reading, name: str, row: dict, cell: Cell) -> Source:
+def _source(reading: Reading, row: dict, cell: Cell) -> Source:
     shape = row["Shape"].lower()
     if shape not in _SHAPES:
-        raise reading.unsupported(f"component {name!r} is of the shape {row['Shape']}", cell)
+        raise reading.unsupported(f"component {cell.text!r} is of the shape {row['Shape']}", cell)
     fields = {} if _SHAPES[shape] is None else {_SHAPES[shape]: tuple(row["Shape_Parameters"])}
     return reading.build(
         cell,
-        name=name,
+        name=cell.text,
         **dict(zip(("ra_rad", "dec_rad"), _place(reading, row, cell), strict=True)),
-        stokes_jy=tuple(_fluxes(reading, name, row, cell).tolist()),
-        **_spectrum(reading, name, row, cell),
+        stokes_jy=tuple(_fluxes(reading, row, cell).tolist()),
+        **_spectrum(reading, row, cell),
         **fields,
     )
 
 
-def _fluxes(reading: Reading, name: str, row: dict, cell: Cell) -> NDArray[np.float64]:
+def _fluxes(reading: Reading, row: dict, cell: Cell) -> NDArray[np.float64]:
     four = np.array([one["r"] + 1j * one["i"] for one in row["Flux"]])
     if row["Flux_Polarisation"].lower() not in _STOKES_OF:
-        raise reading.unsupported(f"component {name!r} has fluxes of {row['Flux_Polarisation']}", cell)
+        raise reading.unsupported(f"component {cell.text!r} has fluxes of {row['Flux_Polarisation']}", cell)
     stokes = _STOKES_OF[row["Flux_Polarisation"].lower()] @ four
     if np.abs(stokes.imag).max() > 1e-9 * np.abs(stokes).max():
-        raise reading.unsupported(f"component {name!r} has complex fluxes", cell)
+        raise reading.unsupported(f"component {cell.text!r} has complex fluxes", cell)
     try:
         return stokes.real * unit_named(row["Flux_Unit"]).to("Jy")
     except ValueError:
-        raise reading.error(f"fluxes of component {name!r} are in {row['Flux_Unit']!r}, expected Jy", cell) from None
+        raise reading.error(
+            f"fluxes of component {cell.text!r} are in {row['Flux_Unit']!r}, expected Jy", cell
+        ) from None
 
 
 def _place(reading: Reading, row: dict, cell: Cell) -> tuple[float, float]:
@@ -93,14 +95,14 @@ def _place(reading: Reading, row: dict, cell: Cell) -> tuple[float, float]:
     return ra_rad % (2 * np.pi), dec_rad
 
 
-def _spectrum(reading: Reading, name: str, row: dict, cell: Cell) -> dict:
+def _spectrum(reading: Reading, row: dict, cell: Cell) -> dict:
     kind, numbers = row["Spectrum_Shape"].lower(), tuple(row["Spectral_Parameters"])
     if kind == "constant":
         return {}
     if kind == "spectral index":
         if any(row.get("Spectral_Record", {}).get("stokesindex", [])[1:]):
-            raise reading.unsupported(f"component {name!r} has spectra of Q, U and V of their own", cell)
+            raise reading.unsupported(f"component {cell.text!r} has spectra of Q, U and V of their own", cell)
     elif kind != "power logarithmic polynomial":
-        raise reading.unsupported(f"component {name!r} has a spectrum of the kind {row['Spectrum_Shape']}", cell)
+        raise reading.unsupported(f"component {cell.text!r} has a spectrum of the kind {row['Spectrum_Shape']}", cell)
     follow = kind == "spectral index"
     return {"spectrum": numbers, "ref_freq_hz": row["Reference_Frequency"], "spectrum_scales_polarisation": follow}

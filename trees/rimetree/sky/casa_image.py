@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from astropy.io.fits import Header
 
 _FRAMES = {"J2000": ("FK5", 2000.0), "ICRS": ("ICRS", 2000.0), "B1950": ("FK4", 1950.0)}
-_STOKES = {
+#: Numbers of the STOKES axis in FITS (Greisen & Calabretta 2002, A&A 395, 1061, table 7).
+STOKES_NUMBERS = {
     **{"I": 1, "Q": 2, "U": 3, "V": 4},
     **{"RR": -1, "LL": -2, "RL": -3, "LR": -4, "XX": -5, "YY": -6, "XY": -7, "YX": -8},
 }
@@ -105,7 +106,7 @@ def _add_direction(header: Header, own: dict, axes: list[int]) -> None:
 
 
 def _add_stokes(header: Header, own: dict, axis: int) -> None:
-    numbers = [_STOKES.get(name, 0) for name in own["stokes"]]
+    numbers = [STOKES_NUMBERS.get(name, 0) for name in own["stokes"]]
     steps = set(np.diff(numbers).tolist()) or {1}
     if len(steps) > 1 or 0 in numbers:
         raise UnsupportedError(f"planes of {', '.join(own['stokes'])}, expected those of I, Q, U, V one after another")

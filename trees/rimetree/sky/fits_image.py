@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from .._core import Error
 from ..fits_axes import HERTZ, only_image, regular_axis
 from ..units import LOWEST_RADIO_HZ
-from .casa_image import read_casa_image
+from .casa_image import STOKES_NUMBERS, read_casa_image
 from .errors import SkyModelError, UnsupportedError
 from .flux_table import FluxTable, tables_of
 from .healpix import is_healpix
@@ -36,10 +36,10 @@ from .map_pixels import pixels_with_flux, unit_named
 from .model import Skipped, SkyModel
 from .source import Source
 
-_STOKES = {1: 0, 2: 1, 3: 2, 4: 3}  # numbers of the STOKES axis, and their places in a Source
-_CORRELATIONS = dict(zip(range(-1, -9, -1), ("RR", "LL", "RL", "LR", "XX", "YY", "XY", "YX"), strict=True))
+_STOKES_NAMES = {number: name for name, number in STOKES_NUMBERS.items()}
 _MOST_COEFFICIENTS, _CLOSE, _ROUNDING = 4, 1e-3, 1e-6
 _MOST_TERMS = 10  # of a Taylor series; CASA makes two to four
+TAYLOR_NAME = re.compile(r"(.*\.tt)(\d+)(\.fits)?/?")  # as field.model.tt0
 
 
 def is_fits(file: str) -> bool:
@@ -122,9 +122,7 @@ def _alike(images: list[_Planes]) -> _Planes:
 def _taylor_terms(file: str) -> tuple[list[str], tuple[Skipped, ...]]:
     """The files of all terms, the first of which is `file` or what it is a link to, and what is missing; none where it
     is called otherwise. Raises `SkyModelError` where it is another term than the first, or one between is missing."""
-    match = re.fullmatch(r"(.*\.tt)(\d+)(\.fits)?/?", file) or re.fullmatch(
-        r"(.*\.tt)(\d+)(\.fits)?", os.path.realpath(file)
-    )
+    match = TAYLOR_NAME.fullmatch(file) or TAYLOR_NAME.fullmatch(os.path.realpath(file))
     if not match:
         return [], ()
     name, ending = match[1], match[3] or ""
@@ -236,12 +234,12 @@ def _stokes_of(header, axis: int | None, count: int, file: str) -> list[int]:
     if axis is None:
         return [0]
     numbers = [round(number) for number in _along(header, axis, count)]
-    if unknown := [number for number in numbers if number not in _STOKES]:
-        named = ", ".join(f"{number} ({_CORRELATIONS.get(number, 'not known')})" for number in unknown)
+    if unknown := [number for number in numbers if _STOKES_NAMES.get(number, "") not in tuple("IQUV")]:
+        named = ", ".join(f"{number} ({_STOKES_NAMES.get(number, 'not known')})" for number in unknown)
         raise UnsupportedError(f"planes of STOKES {named}, expected 1 to 4 (I, Q, U, V)", file=file)
     if len(set(numbers)) < count:
         raise SkyModelError(f"planes of STOKES {', '.join(map(str, numbers))}: some are the same", file=file)
-    return [_STOKES[number] for number in numbers]
+    return [number - 1 for number in numbers]
 
 
 def _pixels(planes: NDArray[np.float64], image: _Planes) -> tuple:

@@ -20,7 +20,7 @@ from .casa_table import format_of_table
 from .catalogue import is_catalogue, read_catalogue
 from .columns import find_header, parse_header
 from .errors import SkyModelError, UnsupportedError
-from .fits_image import format_of_fits, is_fits, read_fits
+from .fits_image import TAYLOR_NAME, format_of_fits, is_fits, read_fits
 from .flux_calibrators import calibrator_of_path, known_calibrators
 from .healpix import read_healpix
 from .model import SkyModel
@@ -69,13 +69,8 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "healpix": read_healpix,
     "skyh5": read_skyh5,
 }
-_BINARY = (
-    "fits",
-    "casa-image",
-    "casa-components",
-    "healpix",
-    "skyh5",
-)  # formats that are never text; a catalogue may be text or FITS
+#: Formats that are never text; a catalogue may be text or FITS.
+_BINARY = ("fits", "casa-image", "casa-components", "healpix", "skyh5")
 WRITERS: dict[str, Callable[[SkyModel], str | bytes]] = {
     "bbs": write_bbs,
     "wsclean": write_wsclean,
@@ -207,7 +202,7 @@ def _read_images(pattern: str) -> SkyModel:
         raise SkyModelError("there are no files of such names", file=pattern)
     if others := [file for file in files if format_of_table(file) != "casa-image" and not is_fits(file)]:
         raise SkyModelError("no model image; only these are read by names with wildcards", file=others[0])
-    if all(re.search(r"\.tt\d+(\.fits)?$", file) for file in files):
+    if all(TAYLOR_NAME.fullmatch(file) for file in files):
         raise SkyModelError(f"these are Taylor terms of a spectrum; {files[0]} stands for all of them", file=pattern)
     return read_fits(files)
 

@@ -16,7 +16,7 @@ from ..options.centre import centre_option, warn_of_directions
 from ..options.data_selection import averaging_options, channels_option, rows_options
 from ..options.evaluation import evaluation_options
 from ..options.fields import fields_text, names_of, of_fields, require_from_field
-from ..options.models import model_column_option, read_models, sky_options, warn_of_sky
+from ..options.models import by_model, model_column_option, read_models, sky_options, warn_of_sky
 from ..options.outcome import wait_option
 from ..options.sections import Sectioned
 from ..options.sets import check_output, require_ms, warn_of_exposures
@@ -202,14 +202,13 @@ def _say_models(model, plans, summary: dict, asked: AskedCalibration) -> None:
 
     if asked.sky and not asked.no_smearing:
         warn_of_exposures(summary)
-    for name, own, some in _by_model(model, plans):
+    for fields, own, groups in by_model(model, [plan.group for plan in plans]):
         if isinstance(own, calibration.ModelColumns):
-            log_columns(own, some)
+            log_columns(own, groups)
             continue
-        groups = [plan.group for plan in some]
         warn_of_directions(summary, [group.field_id for group in groups], asked.phase_centre)
         warn_of_sky(own, groups, asked.phase_centre)
-        log(f"{name or asked.sky[0]}: {len(own)} sources, {flux_text(own, groups)}")
+        log(f"{fields or asked.sky[0]}: {len(own)} sources, {flux_text(own, groups)}")
 
 
 def _say_memory(ms: str, model, terms, options, stages, asked: AskedCalibration) -> None:
@@ -354,19 +353,6 @@ def _require_reference(flux_from, stages, names) -> None:
             f"others that are; solved on are the fields {fields_text(fields, names)}"
         )
     require_amplitudes(terms_of, flux_from[0], names)
-
-
-def _by_model(model, plans):
-    """[(name of its field, model, plans)], the plans of a group once; no name for the model of all fields."""
-    plans = list({(plan.group.field_id, plan.group.data_desc_ids): plan for plan in plans}.values())
-    if not isinstance(model, dict):
-        return [("", model, plans)]
-    of_fields = {field: [plan for plan in plans if plan.group.field_id == field] for field in model}
-    return [
-        (f"model of field {field} ({some[0].group.field_name})", model[field], some)
-        for field, some in of_fields.items()
-        if some
-    ]
 
 
 def _use(ms, model, files, rows: ChosenRows, from_field, asked: AskedCalibration) -> None:

@@ -10,7 +10,7 @@ from ..options.beside_data import sum_options
 from ..options.centre import warn_of_directions
 from ..options.data_selection import rows_options
 from ..options.evaluation import as_written_option, evaluation_options, verify_option
-from ..options.models import model_of, read_models, sky_options, warn_of_sky
+from ..options.models import by_model, read_models, sky_options, warn_of_sky
 from ..options.noise import noise_options
 from ..options.outcome import outcome_options
 from ..options.sets import check_output, require_ms, warn_of_exposures
@@ -114,10 +114,9 @@ def command(
         warn_of_directions(summary, [group.field_id for group in groups], phase_centre)
     if sky and not no_smearing:
         warn_of_exposures(summary)
-    for own, some in _by_model(model, groups):
+    for fields, own, some in by_model(model, groups):
         warn_of_sky(own, some, phase_centre)
-        fields = f"field {some[0].field_id} ({some[0].field_name})" if isinstance(model, dict) else "".join(sky)
-        log(f"{fields}: {len(own)} sources, {flux_text(own, some)}" if sky else "noise alone")
+        log(f"{fields or sky[0]}: {len(own)} sources, {flux_text(own, some)}" if sky else "noise alone")
     log(f"{ms}: {len(groups)} tree(s) to evaluate")
     resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}
@@ -137,13 +136,6 @@ def command(
         write_noise_weights(ms, noise, groups, wait)
     if reports:
         print_reports(reports, report)
-
-
-def _by_model(model, groups) -> list[tuple]:
-    """Each model, and the groups it is for."""
-    if not isinstance(model, dict):
-        return [(model, groups)]
-    return [(model_of(model, group), [group]) for group in groups]
 
 
 def _require_together(sky, noise, beside, solutions, others: dict) -> None:

@@ -10,11 +10,10 @@ import re
 
 import click
 
+from ...utc import NEVER_S
 from .names import NAMES, NUMBERS
 from .quantities import ANGLE, DEC, DURATION, FREQUENCY, RA, Number
 from .with_options import with_options
-
-_NEVER_S = 1e10  # after the beginning of a set it has ended
 
 
 class RangeOfTimes(click.ParamType):
@@ -29,7 +28,7 @@ class RangeOfTimes(click.ParamType):
         if len(parts) != 2 or not any(parts):
             self.fail(f"{value!r}: expected FROM~TO, e.g. 2025-01-01T20:30~2025-01-01T20:40, 10min~20min or 10min~")
         first = self._one(parts[0], param, ctx) if parts[0] else 0.0
-        last = self._one(parts[1], param, ctx) if parts[1] else _NEVER_S
+        last = self._one(parts[1], param, ctx) if parts[1] else NEVER_S  # as a duration, too
         if isinstance(first, float) and isinstance(last, float) and first > last:
             self.fail(f"{value!r}: the earlier time comes first")
         return first, last

@@ -167,6 +167,23 @@ def model_of(model, group):
     return model[group.field_id]
 
 
+def by_model(model, groups) -> list[tuple[str, object, list]]:
+    """[(which fields it is of, model, groups)], each group once, of {FIELD_ID: model} or one for all; "" says all
+    fields. Raises `Failed` where a field has no model."""
+    groups = list({(group.field_id, group.data_desc_ids): group for group in groups}.values())
+    if not isinstance(model, dict):
+        return [("", model, groups)]
+    fields = {group.field_id: group for group in groups}
+    return [
+        (
+            f"field {field} ({one.field_name})",
+            model_of(model, one),
+            [group for group in groups if group.field_id == field],
+        )
+        for field, one in fields.items()
+    ]
+
+
 def _divided(text: str, known: Sequence[str]) -> tuple[tuple[str, ...] | None, str]:
     """Fields and the file of [FIELD=]FILE. There may be a "=" in names of fields (1331+305=3C286) and of files."""
     from rimetree import Error, calibration

@@ -53,8 +53,8 @@ def _overlapping(groups) -> list:
     return [one for one in groups if any(other is not one and overlap(one, other) for other in groups)]
 
 
-def log_columns(model, plans) -> None:
-    for group in (plan.group for plan in plans):
+def log_columns(model, groups) -> None:
+    for group in groups:
         means = [f"{name} {flux:.6g}" for name, flux in model.fluxes_jy("patch", group).items()]
         where = f"field {group.field_id}, window {joined(group.data_desc_ids)}"
         log(f"{where}: mean magnitude of the parallel hands of the model: {', '.join(means)}")
