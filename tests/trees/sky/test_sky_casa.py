@@ -284,6 +284,8 @@ def test_numbers_that_are_none(tables, monkeypatch):
     assert "nan" in text
     with pytest.raises(sky.SkyModelError, match=r"must be finite|not finite|is nan"):
         sky.read(tables / "all.cl")
+    text = real(str(tables / "all.cl"), casa_components._COLUMNS).replace('"it"', '"it: nan, \\"inf\\" "')
+    assert sky.read(tables / "all.cl").names[2] == 'it: nan, "inf"'
 
 
 def test_a_turned_image(tables, monkeypatch):

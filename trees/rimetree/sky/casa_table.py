@@ -12,7 +12,7 @@ from .errors import SkyModelError
 
 #: Numbers that are none, as C++ writes them and as JSON does in Python.
 _JSON = {"nan": "NaN", "-nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-_NO_NUMBER = re.compile(r"(?<=[\s\[:,])(-?(?:nan|inf))(?=[\s\],}])")
+_TEXT_OR_NO_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|(?<=[\s\[:,])(-?(?:nan|inf))(?=[\s\],}])')
 _FORMATS = {"Image": "casa-image", "Component List": "casa-components"}
 
 
@@ -37,5 +37,5 @@ def contents_of(path: str, columns: Sequence[str] = ()) -> tuple[dict, list[dict
         text = _core.table_as_json(path, list(columns))
     except _core.Error as problem:  # which names the file
         raise SkyModelError(f"cannot read the sky model: {problem}") from problem
-    found = json.loads(_NO_NUMBER.sub(lambda match: _JSON[match[1]], text))
+    found = json.loads(_TEXT_OR_NO_NUMBER.sub(lambda match: _JSON[match[1]] if match[1] else match[0], text))
     return found["keywords"], [found["rows"][str(row)] for row in range(len(found["rows"]))]
