@@ -16,6 +16,7 @@ from .options.other_names import say_ours
 _COMMANDS = {
     "make-ms": ("make_ms", "Create a Measurement Set for a telescope, with zero visibilities."),
     "simulate": ("simulate", "Predict a sky model into a column of a Measurement Set."),
+    "make-solutions": ("make_solutions", "Write solutions with values drawn at random, to simulate with."),
     "make-voltages": ("make_voltages", "Write the voltages of a sky seen by a telescope."),
     "correlate": ("correlate", "Correlate files of voltages into a Measurement Set."),
     "calibrate": ("calibrate", "Solve for gains and other Jones terms; apply them, subtract the model."),

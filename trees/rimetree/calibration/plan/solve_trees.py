@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +24,7 @@ from ..model.models import Model
 from ..terms.gauge import Axis, brightest
 from ..terms.planes import Planes
 from ..terms.term_trees import Parameter
-from ..terms.terms import Term, has_amplitude, is_among
+from ..terms.terms import Term, check_antennas, has_amplitude
 from .term_nodes import TermNodes
 from .told_terms import check_correlations
 
@@ -196,7 +195,7 @@ def solve_tree(
     held = held or Held(group)
     parts = model.parts([*(term.per for term in every), *held.pers])
     check_correlations(every, group, held)
-    _check_names(every, group)
+    check_antennas(every, [group.antenna_names[antenna] for antenna in group.antennas])
     made = TermNodes(ns, group, model, terms, [term for term in every if term.name in redundant], held)
 
     def jones(antenna: int, part: SkyPart | None) -> list[NodeStub]:
@@ -243,24 +242,6 @@ def _pinned(terms: Sequence[Term], model: Model, pers: Collection[str]) -> tuple
     acting = {per: [term for term in terms if term.per == per] for per in pers}
     every = {(per, name) for per in pers for name in model.directions(per)}
     return tuple(sorted({name for per, name in every if not any(term.acts_on(name) for term in acting[per])}))
-
-
-def _check_names(terms: Sequence[Term], group: MsGroup) -> None:
-    names = [group.antenna_names[antenna] for antenna in group.antennas]
-    for term in terms:
-        for pattern in (*term.common, *(pattern for pattern, _ in term.smooth)):
-            if not any(is_among(name, [pattern]) for name in names):
-                raise CalibrationError(
-                    f'term "{term}": no antenna with data is named {pattern!r}; there are {", ".join(names[:20])}'
-                    f"{', ...' if len(names) > 20 else ''}"
-                )
-        alone = [pattern for pattern in term.common if sum(is_among(name, [pattern]) for name in names) == 1]
-        if alone:
-            warnings.warn(
-                f'term "{term}": {", ".join(alone)}: one antenna each, with a solution of its own; antennas that one '
-                "name or pattern fits share theirs, e.g. common ANT-[0-3]",
-                stacklevel=2,
-            )
 
 
 def directions_of(term: Term, model: Model) -> tuple[str, ...]:

@@ -94,6 +94,16 @@ def _counted_on(parts: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
     return np.concatenate([part + begin for part, begin in zip(parts, first, strict=True)])
 
 
+def times_of(
+    slot_s: Sequence[float], slot_width_s: float, interval: Interval | None, scan: Sequence[int] | None = None
+) -> Axis:
+    """Cuts ascending time slots, of whatever fields, into solution intervals; arguments as of `chunks_of`."""
+    slots = np.asarray(slot_s, dtype=float)
+    scans = np.zeros(len(slots), dtype=int) if scan is None else np.asarray(scan, dtype=int)
+    step_s = float(np.median(np.diff(slots))) if len(slots) > 1 else slot_width_s
+    return _axis(slots, slot_width_s, _labels(slots, scans, step_s, interval))
+
+
 def channels_of_windows(
     windows: Sequence[tuple[Sequence[float], Sequence[float]]], interval: Interval | None, *, together: bool
 ) -> Axis:

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -180,6 +181,25 @@ def parse_terms(texts: Sequence[str]) -> list[Term]:
             raise CalibrationError(f"two terms are named {term.name!r}")
         seen.add(term.name)
     return terms
+
+
+def check_antennas(terms: Sequence[Term], names: Sequence[str]) -> None:
+    """Raises `CalibrationError` where a term names antennas of which there are none with data; warns of those that are
+    alone with solutions that they are to share."""
+    for term in terms:
+        for pattern in (*term.common, *(pattern for pattern, _ in term.smooth)):
+            if not any(is_among(name, [pattern]) for name in names):
+                raise CalibrationError(
+                    f'term "{term}": no antenna with data is named {pattern!r}; there are {", ".join(names[:20])}'
+                    f"{', ...' if len(names) > 20 else ''}"
+                )
+        alone = [pattern for pattern in term.common if sum(is_among(name, [pattern]) for name in names) == 1]
+        if alone:
+            warnings.warn(
+                f'term "{term}": {", ".join(alone)}: one antenna each, with a solution of its own; antennas that one '
+                "name or pattern fits share theirs, e.g. common ANT-[0-3]",
+                stacklevel=2,
+            )
 
 
 def has_amplitude(terms: Sequence[Term]) -> bool:

@@ -33,16 +33,20 @@ _READ = (
 
 
 def sky_options(required: bool, of_fields: bool = False) -> Callable:
-    """--sky, --sky-format, --skip-unsupported, --patch, --beam, --pointing; `of_fields`: --sky may be repeated, for a
-    field each."""
+    """As `sky_file_options`, and --beam, --pointing."""
+    files = sky_file_options(required, of_fields)
+    return lambda function: files(beam_options(function))
+
+
+def sky_file_options(required: bool, of_fields: bool = False) -> Callable:
+    """--sky, --sky-format, --skip-unsupported, --patch; `of_fields`: --sky may be repeated, for a field each."""
 
     def add(function: Callable) -> Callable:
-        function = patch_option(beam_options(function))
         function = click.option(
             "--skip-unsupported",
             is_flag=True,
             help="Leave out sources that RimeTree cannot predict, and list them; without it they are an error.",
-        )(function)
+        )(patch_option(function))
         function = click.option(
             "--sky-format",
             type=SKY_FORMATS,

@@ -1,0 +1,1 @@
+"""Solutions with values drawn at random, for simulations."""

@@ -1,0 +1,220 @@
+"""Solutions that nobody has solved for: terms with values drawn at random, or of turbulent screens, for simulations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import checked
+from ...ms import MsGroup, groups, inspect, numbered_scans, sample_coordinates, slot_times
+from ...observing.antenna_uvw import evaluate_uvw
+from ...observing.mounts import NO_PLACE_M, horizon
+from ...sky import SkyModel
+from ..errors import CalibrationError
+from ..model.models import PredictedSky
+from ..plan.solve_trees import directions_of
+from ..solutions.parallactic import is_known, parallactic_solutions
+from ..solutions.slots_of_fields import distinct
+from ..solutions.solutions import WINDOWS, Solutions, windows_text
+from ..solutions.term_solutions import TermSolutions
+from ..terms.grid import Axis, channels_of, times_of
+from ..terms.terms import check_antennas
+from .made_terms import MadeTerm
+from .random_values import Scatter, scattered, with_given
+from .screens import crossings, screen_values
+
+Float64Array = NDArray[np.float64]
+
+#: In the provenance: that values are none of data, and what was asked for.
+DRAWN = "drawn"
+
+
+@checked
+def make_solutions(
+    path: str | os.PathLike, terms: Sequence[MadeTerm], sky: SkyModel | None = None, *, seed: int = 0
+) -> list[Solutions]:
+    """Solutions of some terms for a Measurement Set, one for each of its spectral windows.
+
+    Values are the same in all fields and windows but for intervals along time and frequency. `sky`: whose patches and
+    sources are the directions of terms. The same seed gives the same values of a term, whatever the others are.
+    Raises `CalibrationError` where terms, sky and set do not fit together.
+    """
+    if any(made.term.per for made in terms) and sky is None:
+        raise CalibrationError("terms of directions want the sky model whose patches or sources they are of")
+    observed = _Observed.of(os.fspath(path))
+    check_antennas([made.term for made in terms], list(observed.antenna_xyz_m))
+    model = None if sky is None else PredictedSky(sky)
+    made_terms = [_Made(made, observed, model, seed) for made in terms]
+    return [_solutions(observed, window, made_terms, seed) for window in observed.windows]
+
+
+@dataclass(frozen=True, eq=False)
+class _Observed:
+    """What a set says. `slots` [slot]: times that ascend, `scan` and `field` of each; `windows`: {data description:
+    (centres, widths of channels)}; `centres`: {field: phase centre}."""
+
+    path: str
+    feed: str
+    antenna_xyz_m: dict[str, Float64Array]
+    slots: Float64Array
+    scan: NDArray[np.integer]
+    field: NDArray[np.integer]
+    slot_width_s: float
+    windows: dict[int, tuple[Float64Array, Float64Array]]
+    centres: dict[int, tuple[float, float]]
+
+    @classmethod
+    def of(cls, path: str) -> _Observed:
+        summary = inspect(path, scan_cells=False)
+        parts = groups(path, summary=summary)
+        if len({group.feed for group in parts}) > 1:
+            raise CalibrationError(f"{path} has fields of linear and of circular feeds")
+        scans = dict(numbered_scans(path))
+        fields = {time_s: field for _, field, time_s in slot_times(path)}
+        slots = distinct(list(scans))
+        windows, widths_s = {}, []
+        for one in sorted({one for group in parts for one in group.data_desc_ids}):
+            about = next(sample_coordinates(path, 1, data_desc_id=one))
+            windows[one] = about["frequency_hz"], about["channel_width_hz"]
+            widths_s.append(np.median(about["interval_s"]))
+        return cls(
+            path,
+            parts[0].feed,
+            _positions(parts),
+            slots,
+            np.array([scans[time_s] for time_s in slots]),
+            np.array([fields[time_s] for time_s in slots]),
+            max(float(np.median(widths_s)), 1e-6),
+            windows,
+            {group.field_id: group.phase_centre_rad for group in parts},
+        )
+
+    def require_positions(self, made: MadeTerm) -> None:
+        """Raises where some antennas have none."""
+        missing = [name for name, xyz in self.antenna_xyz_m.items() if np.linalg.norm(xyz) < NO_PLACE_M]
+        if missing:
+            raise CalibrationError(f'term "{made}" wants positions of antennas; there are none of {", ".join(missing)}')
+
+
+def _positions(parts: Sequence[MsGroup]) -> dict[str, Float64Array]:
+    """{name: position} of the antennas that have data."""
+    antennas = sorted({antenna for group in parts for antenna in group.antennas})
+    return {parts[0].antenna_names[one]: parts[0].antenna_xyz_m[one] for one in antennas}
+
+
+class _Made:
+    """The values of a term on all its intervals, of all windows."""
+
+    def __init__(self, made: MadeTerm, observed: _Observed, model: PredictedSky | None, seed: int):
+        self.made, term = made, made.term
+        self.directions_rad: dict[str, tuple[float, float]] = {}
+        if is_known(term):
+            self._known = parallactic_solutions(observed.path, term)[term.name]
+            return
+        self._known = None
+        if made.screen is not None or term.plane:
+            observed.require_positions(made)
+        times = times_of(observed.slots, observed.slot_width_s, term.time, observed.scan)
+        bands = _bands(observed, made)
+        frequencies = np.unique(np.concatenate([axis.centre for axis in bands.values()]))
+        directions: tuple[str, ...] = ("",)
+        if model is not None and term.per is not None:
+            directions = directions_of(term, model)
+            places = model.radec_rad(term.per, next(iter(observed.centres.values())))
+            self.directions_rad = {name: places[name] for name in directions}
+        axes = {"time_s": times.centre, "frequency_hz": frequencies, "antennas": tuple(observed.antenna_xyz_m)}
+        shape = (len(times.centre), len(frequencies), len(axes["antennas"]), len(directions), len(term.elements))
+        random = np.random.default_rng([seed % 2**64, *term.name.encode()])
+        if made.screen is None:
+            xyz_m = observed.antenna_xyz_m
+            values = with_given(made, scattered(made, Scatter(made, axes, shape, xyz_m, random)))
+        else:
+            (quantity,) = term.kind.quantities
+            of_screen = _of_screen(made, observed, times.centre, self.directions_rad, random)  # [T, A, D]
+            values = {quantity: np.broadcast_to(of_screen[:, None, :, :, None], shape).copy()}
+        self._times, self._bands, self._frequencies, self._values = times, bands, frequencies, values
+        self._antennas, self._directions = axes["antennas"], directions
+
+    def of_window(self, window: int) -> TermSolutions:
+        """Those of the intervals along frequency of a data description."""
+        if self._known is not None:
+            return self._known
+        term, axis = self.made.term, self._bands[window]
+        own = np.searchsorted(self._frequencies, axis.centre)
+        values = {quantity: array[:, own] for quantity, array in self._values.items()}
+        shape = next(iter(values.values())).shape
+        return TermSolutions(
+            term.name,
+            term.kind.name,
+            term.elements,
+            time_s=self._times.centre,
+            time_width_s=self._times.width,
+            frequency_hz=axis.centre,
+            frequency_width_hz=axis.width,
+            antennas=self._antennas,
+            directions=self._directions,
+            value=values,
+            sigma={quantity: np.zeros(shape) for quantity in values},
+            flag=np.zeros(shape, dtype=bool),
+            text=term.text,
+        )
+
+
+def _bands(observed: _Observed, made: MadeTerm) -> dict[int, Axis]:
+    """{data description: intervals along frequency}: of each window, or one for all of them."""
+    windows, interval = observed.windows, made.term.frequency
+    if interval is not None and not made.term.all_windows:
+        return {one: channels_of(*channels, interval) for one, channels in windows.items()}
+    every = [np.concatenate([channels[k] for channels in windows.values()]) for k in (0, 1)]
+    return dict.fromkeys(windows, channels_of(*every, interval))
+
+
+def _of_screen(
+    made: MadeTerm, observed: _Observed, time_s: Float64Array, directions_rad: dict, random: np.random.Generator
+) -> Float64Array:
+    """[time, antenna, direction]; of the whole sky at the phase centre of the field that is observed then."""
+    xyz_m = np.array(list(observed.antenna_xyz_m.values()))
+    centre_m = xyz_m.mean(axis=0)
+    towards = np.empty((len(time_s), max(1, len(directions_rad)), 3))
+    if directions_rad:
+        for k, radec in enumerate(directions_rad.values()):
+            towards[:, k] = _unit_vectors(radec, time_s)
+    else:
+        field = observed.field[np.clip(np.searchsorted(observed.slots, time_s), 0, len(observed.slots) - 1)]
+        for one in np.unique(field):
+            towards[field == one, 0] = _unit_vectors(observed.centres[int(one)], time_s[field == one])
+    places, slant = crossings(xyz_m[:, None], towards[:, None], centre_m, made.screen.height_m)
+    east, north, _ = horizon(centre_m)
+    on_screen = np.stack([places @ east, places @ north], axis=-1)
+    return slant * ((made.mean or 0.0) + screen_values(made.screen, on_screen, time_s, random))
+
+
+def _unit_vectors(radec_rad: tuple[float, float], time_s: Float64Array) -> Float64Array:
+    """[time, 3] towards a direction, ITRF: w of a metre along each axis."""
+    return evaluate_uvw(np.eye(3), np.zeros(3), np.asarray(radec_rad, dtype=float), time_s, 0.0)[..., 2]
+
+
+def _solutions(observed: _Observed, window: int, made_terms: Sequence[_Made], seed: int) -> Solutions:
+    from ... import __version__
+
+    directions_rad = {name: radec for made in made_terms for name, radec in made.directions_rad.items()}
+    return Solutions(
+        tuple(made.of_window(window) for made in made_terms),
+        observed.feed,
+        antenna_xyz_m=observed.antenna_xyz_m,
+        direction_radec_rad=directions_rad,
+        provenance={
+            "program": f"RimeTree {__version__}",
+            "measurement_set": os.path.realpath(observed.path),
+            "data_desc_id": float(window),
+            "data_desc_ids": str(window),
+            WINDOWS: windows_text([observed.windows[window][0]]),
+            "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+            DRAWN: f"at random, seed {seed}: {'; '.join(str(one.made) for one in made_terms)}",
+        },
+    )
