@@ -1,10 +1,10 @@
 """A turbulent screen above the array: electrons, or water vapour, that lines of sight cross.
 
-Values are a normally distributed field with the spectrum of von Karman, P(k) ~ (k^2 + k0^2)^(-11/6) with k0 = 2 pi / outer
-scale: structures much smaller than the outer scale follow Kolmogorov's law, by which the mean square of a difference
-grows with distance^(5/3). The field does not change but moves with the wind (Taylor's hypothesis). A line of sight
-crosses the screen at one height, and takes its value times the length of its way through a layer, 1/cos(zenith angle
-there).
+Values are a normally distributed field with the spectrum of von Karman, P(k) ~ (k^2 + k0^2)^(-11/6) with
+k0 = 2 pi / outer scale: structures much smaller than the outer scale follow Kolmogorov's law, by which the mean square
+of a difference grows with distance^(5/3). The field does not change but moves with the wind (Taylor's hypothesis). A
+line of sight crosses the screen at one height, and takes its value times the length of its way through a layer,
+1/cos(zenith angle there).
 
 Sources: Tatarskii 1961, Wave Propagation in a Turbulent Medium; Carilli & Holdaway 1999, Radio Science 34, 817 (water
 vapour, outer scale of 6 km); Intema et al. 2009, A&A 501, 1185; Mevius et al. 2016, Radio Science 51, 927 (electrons).
