@@ -75,6 +75,16 @@ class Composer final : public CellNode<Composer> {
   void bind(std::span<const TensorShape* const> children) override { has_one_child_ = children.size() == 1; }
   ComposerBody body() const { return {has_one_child_ && dims().size() > 1 ? dims().size() : 1}; }
 
+  ZeroElements zero_elements(const Evaluation& evaluation) const override {
+    ZeroElements zeros = 0;
+    std::size_t first = 0;
+    for (const Result* child : evaluation.children()) {
+      if (first < 64) zeros |= child->zeros << first;
+      first += child->value.dims().size();
+    }
+    return zeros;
+  }
+
   void combine_flags(Evaluation& evaluation) const override {
     Flags flags;
     std::size_t first = 0;

@@ -5,6 +5,8 @@
 // the array are axes of the cells, in the order time, freq, instead of dimensions of the tensor. Result: the array
 // without its trailing cell axes; unit of the value. Flags: none. Derivative: none; a solvable number is a Parm.
 // MeqTrees: Constant (its vells= is cells_rank here).
+#include <algorithm>
+
 #include "runtime/core/classes/plugin_api.h"
 #include "runtime/core/error.h"
 #include "runtime/core/node/node.h"
@@ -47,6 +49,16 @@ class Constant final : public Node {
     for (std::size_t i = 0; i + cells_rank_ < value().shape.size(); ++i)
       dims.append(static_cast<std::int64_t>(value().shape[i]));
     return dims;
+  }
+  ZeroElements zero_elements(const Evaluation&) const override {
+    const std::size_t elements = std::min<std::size_t>(dims().size(), 64), cells = cells_.size();
+    const std::size_t numbers = cells * (value().type == NumberType::real ? 1 : 2);
+    ZeroElements zeros = 0;
+    for (std::size_t e = 0; e < elements && numbers > 0; ++e) {
+      const double* const own = value().data.data() + e * numbers;
+      if (std::all_of(own, own + numbers, [](double number) { return number == 0; })) zeros |= ZeroElements{1} << e;
+    }
+    return zeros;
   }
   // Given on cells, it must be checked against the cells of each request.
   NodeTraits own_traits() const override {

@@ -24,6 +24,7 @@ class Identity final : public Node {
   NodeTraits own_traits() const override {
     return {.mixed_axes = kNoAxes, .is_function = true, .reads_no_values = true, .numbers = ResultNumbers::of_children};
   }
+  ZeroElements zero_elements(const Evaluation& evaluation) const override { return evaluation.child(0).zeros; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -38,6 +38,12 @@ class Matrix22 final : public CellNode<Matrix22> {
 
   Matrix22Body body() const { return {}; }
 
+  ZeroElements zero_elements(const Evaluation& evaluation) const override {
+    ZeroElements zeros = 0;
+    for (std::size_t i = 0; i < 4; ++i) zeros |= (evaluation.child(i).zeros & 1) << i;
+    return zeros;
+  }
+
   void combine_flags(Evaluation& evaluation) const override {
     Flags flags;
     for (std::size_t i = 0; i < 4; ++i) {

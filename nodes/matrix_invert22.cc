@@ -46,6 +46,12 @@ class MatrixInvert22 final : public CellNode<MatrixInvert22> {
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
 
   MatrixInvert22Body body() const { return {dims()}; }
+
+  /// What is off the diagonal keeps its place: [[d, -b], [-c, a]].
+  ZeroElements zero_elements(const Evaluation& evaluation) const override {
+    constexpr ZeroElements kOffDiagonal = 0x6666666666666666;
+    return dims().rank < 2 ? 0 : evaluation.child(0).zeros & kOffDiagonal;
+  }
 };
 
 RIMETREE_REGISTER_NODE(MatrixInvert22);

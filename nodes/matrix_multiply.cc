@@ -4,12 +4,16 @@
 // column on its right, the scalar product of two vectors), or stacks of matrices [source,n,m], which are multiplied
 // matrix by matrix. Next to a stack, [source] is a stack of scalars, one for each matrix.
 // State: none. Result: dimensions by the rules of matrix multiplication; complex if any child is.
-// Flags: a cell is flagged where any element of any factor is. Derivative: exact.
+// Flags: an element is flagged where any element of a factor is that has a part in it: what is multiplied with a number
+// that is 0 by how the tree is written has none. Elements in which nothing has a part are flagged where anything is.
+// Derivative: exact.
 // MeqTrees: MatrixMultiply (stacks are added here). Smirnov 2011, A&A 527, A106, section 1.
 #include <algorithm>
+#include <map>
 
 #include "runtime/cell/cell_node.h"
 #include "runtime/core/classes/plugin_api.h"
+#include "runtime/core/values/flag_rules.h"
 
 namespace rimetree {
 
@@ -109,6 +113,50 @@ struct MatrixMultiplyBody {
   }
 };
 
+/// Which elements of which factors have a part in a number; none: it is 0 by how the tree is written.
+struct Parts {
+  std::map<std::size_t, ZeroElements> of_factor;
+
+  friend Parts operator*(const Parts& a, const Parts& b) {
+    if (a.of_factor.empty() || b.of_factor.empty()) return {};
+    Parts product = a;
+    return product += b;
+  }
+  Parts& operator+=(const Parts& other) {
+    for (const auto& [factor, elements] : other.of_factor) of_factor[factor] |= elements;
+    return *this;
+  }
+  friend bool operator==(const Parts&, const Parts&) = default;
+};
+
+/// Whether a number is 0 by how the tree is written.
+struct MaybeZero {
+  bool zero = false;
+  friend MaybeZero operator*(MaybeZero a, MaybeZero b) { return {a.zero || b.zero}; }
+  MaybeZero& operator+=(MaybeZero other) {
+    zero = zero && other.zero;
+    return *this;
+  }
+};
+
+/// The factors of an evaluation as what the body multiplies, to learn which of their elements meet.
+template <class N>
+struct Pattern {
+  using Number = N;
+  std::span<const Result* const> factors;
+
+  std::size_t n_children() const { return factors.size(); }
+  const TensorShape& dims(std::size_t i) const { return factors[i]->value.dims(); }
+  N operator()(std::size_t i, std::size_t e) const {
+    const bool zero = (factors[i]->zeros >> e & 1) != 0;
+    if constexpr (std::is_same_v<N, MaybeZero>) {
+      return {zero};
+    } else {
+      return zero ? N{} : N{{{i, ZeroElements{1} << e}}};
+    }
+  }
+};
+
 class MatrixMultiply final : public CellNode<MatrixMultiply> {
  public:
   using CellNode::CellNode;
@@ -168,8 +216,52 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
     return {matrices, matrices == 0 ? 0 : dims().size() / matrices, largest_, stacked_};
   }
 
+  ZeroElements zero_elements(const Evaluation& evaluation) const override {
+    ZeroElements zeros = 0;
+    if (!has_zeros(evaluation)) return zeros;
+    const std::vector<MaybeZero> product = pattern<MaybeZero>(evaluation);
+    for (std::size_t e = 0; e < product.size(); ++e) zeros |= ZeroElements{product[e].zero} << e;
+    return zeros;
+  }
+
+  void combine_flags(Evaluation& evaluation) const override {
+    const auto of_elements = [](const Result* factor) { return factor->flags.planes() > 1; };
+    if (!has_zeros(evaluation) || std::none_of(evaluation.children().begin(), evaluation.children().end(), of_elements))
+      return;  // the default rule gives the same
+    const std::vector<Parts> product = pattern<Parts>(evaluation);
+    Flags flags(evaluation.pool, product.size(), flag_cells(evaluation));
+    for (std::size_t e = 0; e < product.size(); ++e)
+      for (std::size_t i = 0; i < evaluation.children().size(); ++i) {
+        const Result& factor = evaluation.child(i);
+        const auto own = product[e].of_factor.find(i);
+        const bool of_none = product[e].of_factor.empty();
+        for (std::size_t k = 0; k < factor.flags.planes(); ++k)
+          if (of_none || factor.flags.planes() == 1 ||
+              (own != product[e].of_factor.end() && (own->second >> k & 1) != 0))
+            merge_flags(flags, e, factor.flags, k, 1);
+      }
+    evaluation.set_flags(std::move(flags));
+  }
+
  private:
   using Factor = MatrixFactor;
+
+  /// Whether some elements are 0 by how the tree is written, and that can be told of all.
+  bool has_zeros(const Evaluation& evaluation) const {
+    const auto zeros = [](const Result* factor) { return factor->zeros != 0; };
+    const auto small = [](const Result* factor) { return factor->value.dims().size() <= 64; };
+    const auto factors = evaluation.children();
+    return dims().size() <= 64 && std::any_of(factors.begin(), factors.end(), zeros) &&
+           std::all_of(factors.begin(), factors.end(), small);
+  }
+  template <class N>
+  std::vector<N> pattern(const Evaluation& evaluation) const {
+    const MatrixMultiplyBody own = body();
+    std::vector<N> product(dims().size());
+    for (std::size_t s = 0; s < own.matrices; ++s)
+      own.item(Pattern<N>{evaluation.children()}, s, product.begin() + static_cast<std::ptrdiff_t>(s * own.elements));
+    return product;
+  }
 
   static bool is_stacked(std::span<const TensorShape* const> children) {
     return std::any_of(children.begin(), children.end(), [](const auto* dims) { return dims->rank == 3; });

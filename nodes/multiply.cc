@@ -43,6 +43,13 @@ class Multiply final : public ElementwiseNode<MultiplyBody>, public Reviewer {
             .minimum_children = 1};
   }
 
+  ZeroElements zero_elements(const Evaluation& evaluation) const override {
+    ZeroElements zeros = 0;
+    for (const Result* child : evaluation.children())
+      zeros |= child->value.dims().is_scalar() && child->zeros != 0 ? first_elements(dims().size()) : child->zeros;
+    return zeros;
+  }
+
   Capabilities capabilities() const override {
     Capabilities capabilities = ElementwiseNode::capabilities();
     capabilities.reviewer = this;

@@ -6,11 +6,11 @@
 // pair of dimensions [time tile, freq tile, ...] one polynomial per tile, without it all tiles have the same, unless
 // the array is one of as many numbers as there are tiles, which is refused),
 // time_0_s, time_scale_s, freq_0_hz, freq_scale_hz (the same in all tiles), time_edges_s, freq_edges_hz (edges of the
-// solution tiles, empty: one tile), solvable (default false); minimum, maximum, prior_mean, prior_sigma (bounds and
-// normal prior of each coefficient, used by Solver and the log-likelihood), normalised (what a Solver does where data
-// tell only products of Parms). A cell belongs to the tile that contains
-// its centre; one outside all tiles to the nearest. Result: scalar, real, unit of the value. Flags: none. Derivative:
-// x^i y^j for coefficient number k = i (freq degree + 1) + j of the tile that the cell is in, if solvable: as many
+// solution tiles, empty: one tile), solvable (default false), use_previous (where fits begin); minimum, maximum,
+// prior_mean, prior_sigma (bounds and normal prior of each coefficient, used by Solver and the log-likelihood),
+// normalised (what a Solver does where data tell only products of Parms). A cell belongs to the tile that contains its
+// centre; one outside all tiles to the nearest. Result: scalar, real, unit of the value. Flags: none. Derivative: x^i
+// y^j for coefficient number k = i (freq degree + 1) + j of the tile that the cell is in, if solvable: as many
 // derivatives as one tile has coefficients. MeqTrees: Parm with Polc funklets and a tiling.
 #include <algorithm>
 #include <cmath>
@@ -72,6 +72,12 @@ class Parm final : public Node, public UnknownsHolder {
              .default_value = false,
              .doc = "whether results get derivatives with respect to the coefficients",
              .per_node = true},
+            {.name = "use_previous",
+             .type = StateType::boolean,
+             .default_value = true,
+             .doc = "whether the fit of a group of time slots starts with what the one before it has given; else each "
+                    "starts with the value that the Parm had when the run began",
+             .per_node = true},
             list("minimum", "of value", "lower bound of the constant term, or of each coefficient"),
             list("maximum", "of value", "upper bound of the constant term, or of each coefficient"),
             list("prior_mean", "of value",
@@ -100,6 +106,7 @@ class Parm final : public Node, public UnknownsHolder {
     return traits;
   }
   Capabilities capabilities() const override { return {.unknowns = this}; }
+  bool starts_anew() const override { return !state().boolean("use_previous"); }
   std::size_t n_unknown() const override { return state().boolean("solvable") ? tiles_.n_unknown() : 0; }
   double log_prior(std::span<double> slope, double weight) const override {
     const ParmLimits limits(state(), tiles_);

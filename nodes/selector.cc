@@ -120,6 +120,16 @@ class Selector final : public CellNode<Selector> {
             .n_item = of_each_entry ? static_cast<std::size_t>(dims()[0]) : 1};
   }
 
+  ZeroElements zero_elements(const Evaluation& evaluation) const override {
+    const Result& child = evaluation.child(0);
+    const std::size_t elements = child.zeros == 0 ? 0 : std::min<std::size_t>(dims().size(), 64);
+    ZeroElements zeros = 0;
+    for (std::size_t e = 0; e < elements; ++e)
+      if (const std::size_t from = body().source_of(e, child.value.dims(), index_.data()); from < 64)
+        zeros |= (child.zeros >> from & 1) << e;
+    return zeros;
+  }
+
   void combine_flags(Evaluation& evaluation) const override {
     const Flags& of_child = evaluation.child(0).flags;
     if (of_child.planes() < 2) return;  // the default rule gives the same

@@ -38,6 +38,15 @@ class Transposition : public CellNode<Derived> {
 
   TransposeBody body() const { return {this->dims(), static_cast<const Derived*>(this)->conjugates()}; }
 
+  ZeroElements zero_elements(const Evaluation& evaluation) const override {
+    const ZeroElements of_child = evaluation.child(0).zeros;
+    const std::size_t elements = of_child == 0 ? 0 : std::min<std::size_t>(this->dims().size(), 64);
+    ZeroElements zeros = 0;
+    for (std::size_t e = 0; e < elements; ++e)
+      if (const std::size_t from = this->dims().transposed(e); from < 64) zeros |= (of_child >> from & 1) << e;
+    return zeros;
+  }
+
   void combine_flags(Evaluation& evaluation) const override {
     const Flags& of_child = evaluation.child(0).flags;
     if (of_child.planes() < 2) return;  // the default rule gives the same

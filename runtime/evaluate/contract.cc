@@ -121,6 +121,7 @@ void Contract::finish(Evaluation& evaluation) {
   try {
     check_outcome(evaluation);
     if (!evaluation.flags_are_set) result.flags = union_of_child_flags(evaluation);
+    result.zeros = evaluation.node.zero_elements(evaluation);
     std::sort(result.derivatives.begin(), result.derivatives.end(),
               [](const Derivative& a, const Derivative& b) { return a.parameter < b.parameter; });
     const auto same = [](const Derivative& a, const Derivative& b) { return a.parameter == b.parameter; };

@@ -72,16 +72,16 @@ class EvaluatedForest {
   /// Identifies a node's result, but for its children; `call`: how many calls there have been.
   std::uint64_t own_stamp(int node, const Request& request, std::uint64_t call) const;
 
-  /// Looks for children of a batch, whose results are there, that a made node does not treat as the written ones would.
-  /// Throws PlanRefused.
-  void check_inputs(std::span<const int> batch, const std::vector<ResultPtr>& result);
+  /// Looks for children of a batch, whose results are there, that a made node does not treat as the written ones would,
+  /// or (`on_host`) of which derivatives cost less as they are written. Throws PlanRefused.
+  void check_inputs(std::span<const int> batch, const std::vector<ResultPtr>& result, bool on_host);
   /// Makes what made nodes give what the written ones would have given. Throws PlanRefused.
   void check_results(std::span<const int> batch, std::span<const std::shared_ptr<Result>> made, memory::Pool& pool);
 
  private:
   bool fuses() const;
   const std::vector<bool>& unstored(Parts parts) const;
-  void check_input(int node, const std::vector<ResultPtr>& result, std::vector<int>& refused) const;
+  void check_input(int node, const std::vector<ResultPtr>& result, bool on_host, std::vector<int>& refused) const;
   void refuse(int node, const std::vector<ResultPtr>& result, std::vector<int>& refused) const;
   void start_over(std::span<const int> refused);
 

@@ -108,7 +108,7 @@ void ForwardPass::run_nodes(std::span<const int> nodes) {
 
 void ForwardPass::run_batch(std::span<const int> nodes) {
   if (cancellation_.check()) throw Cancelled();
-  state_.evaluated.check_inputs(nodes, results_);
+  state_.evaluated.check_inputs(nodes, results_, !state_.placement.has_devices());
   prepare_batch(nodes);
   if (!batch_.ready.empty()) evaluate_batch(nodes);
   for (Evaluation& evaluation : batch_.evaluations) Contract::finish(evaluation);

@@ -162,7 +162,7 @@ void ForwardPass::run_programs(std::span<const int> nodes, std::span<const Group
 
 /// Sets what goes along with a group's values.
 void ForwardPass::complete_group(const GroupRun& run, Result& made) {
-  made.flags = state_.evaluated.fusion()->flags_of(*run.group, run.results, request_, *state_.pool);
+  state_.evaluated.fusion()->complete(*run.group, run.results, request_, *state_.pool, made);
   made.status = Result::Status::ok;
 }
 

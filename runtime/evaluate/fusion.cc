@@ -225,10 +225,10 @@ void Fusion::run(const program::Program& program, std::size_t n_item, std::span<
   }
 }
 
-Flags Fusion::flags_of(const FusedGroup& group, std::span<const Result* const> results, const Request& request,
-                       memory::Pool& pool) const {
-  if (std::all_of(results.begin(), results.end(), [](const Result* result) { return result->flags.empty(); }))
-    return {};
+void Fusion::complete(const FusedGroup& group, std::span<const Result* const> results, const Request& request,
+                      memory::Pool& pool, Result& result) const {
+  const auto is_plain = [](const Result* one) { return one->flags.empty() && one->zeros == 0; };
+  if (std::all_of(results.begin(), results.end(), is_plain)) return;
   std::vector<Result> made(group.members.size());
   std::size_t first = 0;
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -242,12 +242,14 @@ Flags Fusion::flags_of(const FusedGroup& group, std::span<const Result* const> r
     }
     first += children.size();
     made[i].value = Vells(std::shared_ptr<const double>(), NumberType::real, node.dims(),
-                          {});  // rules for flags ask for dimensions only
+                          {});  // rules for flags and zeros ask for dimensions only
     Evaluation evaluation(node, request, pool, children, made[i]);
     if (const DevicePath* path = node.device_path()) path->complete(evaluation);
     if (!evaluation.flags_are_set) made[i].flags = union_of_child_flags(evaluation);
+    made[i].zeros = node.zero_elements(evaluation);
   }
-  return std::move(made.back().flags);
+  result.flags = std::move(made.back().flags);
+  result.zeros = made.back().zeros;
 }
 
 }  // namespace rimetree

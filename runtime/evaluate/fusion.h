@@ -115,9 +115,9 @@ class Fusion {
   static void run(const program::Program& program, std::size_t n_item, std::span<const program::Array> inputs,
                   std::span<const program::Array> outputs, const Cells& cells, const CellShape& shape,
                   ThreadPool* threads);
-  /// Flags of a group's result, by the rules of its members one by one.
-  Flags flags_of(const FusedGroup& group, std::span<const Result* const> results, const Request& request,
-                 memory::Pool& pool) const;
+  /// Sets flags and zeros of a group's result, by the rules of its members one by one.
+  void complete(const FusedGroup& group, std::span<const Result* const> results, const Request& request,
+                memory::Pool& pool, Result& result) const;
 
  private:
   FusedGroup find_group(int root);

@@ -2,8 +2,10 @@
 // are missing or flagged element by element, source by source, no sum in one pass can give.
 //
 // Not summed in one pass are: flags that a source's leaf has element by element, leaves that are missing for some
-// sources, complex directions, and whatever makes the sum itself fail. An evaluation that meets one notes which nodes
-// these are, plans anew such that terms with them are evaluated as written, and begins again.
+// sources, complex directions, and whatever makes the sum itself fail; nor, on the host, forward derivatives of
+// directions and shapes, which the nodes that were written make in vectors, and a sum cell by cell. An evaluation that
+// meets one notes which nodes these are, plans anew such that terms with them are evaluated as written, and begins
+// again.
 #include <algorithm>
 #include <stdexcept>
 
@@ -50,15 +52,16 @@ void leave_out_flagged(Result& result, memory::Pool& pool) {
 
 }  // namespace
 
-void EvaluatedForest::check_inputs(std::span<const int> batch, const std::vector<ResultPtr>& result) {
+void EvaluatedForest::check_inputs(std::span<const int> batch, const std::vector<ResultPtr>& result, bool on_host) {
   if (!rewriting_) return;
   std::vector<int> refused;
   for (const int node : batch)
-    if (rewriting_->is_made(node)) check_input(node, result, refused);
+    if (rewriting_->is_made(node)) check_input(node, result, on_host, refused);
   if (!refused.empty()) start_over(refused);
 }
 
-void EvaluatedForest::check_input(int node, const std::vector<ResultPtr>& result, std::vector<int>& refused) const {
+void EvaluatedForest::check_input(int node, const std::vector<ResultPtr>& result, bool on_host,
+                                  std::vector<int>& refused) const {
   const Algebra algebra = forest_->node(node).algebra();
   const std::span<const int> children = forest_->children(node);
   const bool adds = algebra == Algebra::sum, stacks = algebra == Algebra::composition;
@@ -85,7 +88,9 @@ void EvaluatedForest::check_input(int node, const std::vector<ResultPtr>& result
     const bool flagged = !seen.flags.empty() && !rewriting_->is_new(child) &&
                          (seen.flags.planes() > 1 || rewriting_->separates_flags(node, is_baseline));
     const bool complex_place = sums && slot != 1 && slot < 4 && seen.ok() && seen.value.is_complex();
-    if (flagged || complex_place) refuse(child, result, refused);
+    // Of sums whose phases or shapes unknowns move, derivatives are made cell by cell.
+    const bool moves = on_host && sums && slot != 1 && slot < 4 && !seen.derivatives.empty();
+    if (flagged || complex_place || moves) refuse(child, result, refused);
   }
 }
 
@@ -98,7 +103,8 @@ void EvaluatedForest::refuse(int node, const std::vector<ResultPtr>& result, std
   for (const int child : forest_->children(node)) {
     if (child < 0) continue;
     const Result* seen = result[static_cast<std::size_t>(child)].get();
-    if (seen == nullptr || !seen->ok() || seen->value.is_complex() || !seen->flags.empty())
+    if (seen == nullptr || !seen->ok() || seen->value.is_complex() || !seen->flags.empty() ||
+        !seen->derivatives.empty())
       refuse(child, result, refused);
   }
 }

@@ -181,7 +181,7 @@ std::optional<SourceTerm> term_of(Reading& reading, const Product& product, int 
   if (!set_baseline(reading, product, term)) return {};
   for (const int node : {term.lmn, term.shape, term.uvw, term.minus_uvw})
     if (node >= 0 && reading.nodes.is_refused(node)) {
-      reading.refuse(node, "its data are flagged element by element, or missing");
+      reading.refuse(node, kMustBeAsWritten);
       return {};
     }
   return term;

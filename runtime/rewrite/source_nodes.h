@@ -18,6 +18,12 @@ inline std::uint64_t key_of(int node, int other) {
   return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(other);
 }
 
+/// Why nodes that must not be part of a term are not (runtime/evaluate/made_nodes.cc says which).
+inline constexpr const char* kMustBeAsWritten =
+    "its data are flagged element by element or missing, or unknowns move its phase or shape, of which derivatives "
+    "cost "
+    "less so";
+
 bool is_sum(Algebra algebra);
 
 /// Whether a node is what a class calls a brightness, or a part of it.

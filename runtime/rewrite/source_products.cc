@@ -59,7 +59,7 @@ bool read_quotient(Reading& reading, int node, bool adjoint, Product& product) {
   const int divisor = children[1];
   if (nodes.has_term(divisor) && nodes.algebra(divisor) != Algebra::phase)
     return reading.refuse(node, "it divides by a term of a source");
-  if (nodes.is_refused(divisor)) return reading.refuse(divisor, "its data are flagged element by element, or missing");
+  if (nodes.is_refused(divisor)) return reading.refuse(divisor, kMustBeAsWritten);
   if (nodes.dims(divisor).rank > 1) return reading.refuse(node, "it divides by a matrix, element by element");
   if (nodes.has_term(divisor))
     return read_phase(reading, divisor, !adjoint, product) && read_factors(reading, children[0], adjoint, product);
@@ -81,7 +81,7 @@ void Product::clear() {
 bool read_factors(Reading& reading, int node, bool adjoint, Product& product) {
   SourceNodes& nodes = reading.nodes;
   const std::span<const int> children = nodes.children(node);
-  if (nodes.is_refused_factor(node)) return reading.refuse(node, "its data are flagged element by element, or missing");
+  if (nodes.is_refused_factor(node)) return reading.refuse(node, kMustBeAsWritten);
   const bool is_number = !nodes.has_term(node) || (nodes.has_parts_only(node) && !product.takes_parts);
   if (is_number) {
     // A number's conjugate is the number: so a station's gain is one factor, wherever it stands.

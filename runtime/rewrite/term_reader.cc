@@ -102,7 +102,7 @@ void TermReader::read_parts(int node) {
 /// Reads a node as a sum of terms, all of it.
 bool TermReader::read_terms(int node, bool negative, const Around& around) {
   if (!nodes_.has_term(node)) return refuse(node, "it holds no phase of a source");
-  if (nodes_.is_refused(node)) return refuse(node, "its data are flagged element by element, or missing");
+  if (nodes_.is_refused(node)) return refuse(node, kMustBeAsWritten);
   const std::span<const int> children = nodes_.children(node);
   const auto read_all = [&](bool alternate, const Around& inner) {
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -205,8 +205,7 @@ bool TermReader::read_source_sum(int node, bool negative, const Around& around) 
   if (around.outer != nullptr || around.stack > 0) return refuse(node, "it sums sources within a product or a stack");
   const std::span<const int> children = nodes_.children(node);
   for (const int child : children)
-    if (child >= 0 && nodes_.is_refused_factor(child))
-      return refuse(child, "its data are flagged element by element, or missing");
+    if (child >= 0 && nodes_.is_refused_factor(child)) return refuse(child, kMustBeAsWritten);
   const TensorShape& lmn = nodes_.dims(children[kLmnSlot]);
   const TensorShape& uvw = nodes_.dims(children[kUvwSlot]);
   const State& state = nodes_.state(node);

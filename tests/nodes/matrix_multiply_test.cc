@@ -81,5 +81,44 @@ TEST(MatrixMultiplyNode, RefusesFactorsThatDoNotFit) {
   EXPECT_THROW(build(kA, array({1, 1, 2, 2}, std::vector<double>(4, 1))), ForestError);
 }
 
+/// Flags of (left f right), f being a matrix with these flags of its elements.
+std::vector<int> flags_of_product(const StateValue& left, const StateValue& right, std::vector<double> flags) {
+  TestForest forest;
+  forest.constant("m", kA).flagged("f", "m", array({4, 1, 1}, std::move(flags)));
+  forest.constant("left", left).constant("right", right);
+  const ResultPtr x = forest.node("x", "MatrixMultiply", {"left", "f", "right"}).evaluate("x");
+  expect_ok(x);
+  std::vector<int> found;
+  for (std::size_t e = 0; e < x->value.dims().size(); ++e) found.push_back(flag_at(x->flags, e));
+  return found;
+}
+
+TEST(MatrixMultiplyNode, FlagsWhatAFlaggedElementHasAPartIn) {
+  const StateValue full = kA, diagonal = array({2, 2}, {2, 0, 0, 3}), crossed = array({2, 2}, {0, 1, 1, 0});
+  const StateValue upper = array({2, 2}, {1, 1, 0, 1}), unit = 1.0;
+  using Bits = std::vector<int>;
+  EXPECT_EQ(flags_of_product(full, full, {0, 1, 2, 0}), (Bits{3, 3, 3, 3}));
+  EXPECT_EQ(flags_of_product(diagonal, diagonal, {0, 1, 2, 0}), (Bits{0, 1, 2, 0}));
+  EXPECT_EQ(flags_of_product(crossed, unit, {0, 1, 2, 4}), (Bits{2, 4, 0, 1}));
+  EXPECT_EQ(flags_of_product(unit, crossed, {0, 1, 2, 4}), (Bits{1, 0, 4, 2}));
+  EXPECT_EQ(flags_of_product(upper, unit, {8, 1, 2, 4}), (Bits{10, 5, 2, 4}));
+  EXPECT_EQ(flags_of_product(array({2}, {1, 0}), array({2}, {0, 1}), {8, 1, 2, 4}), (Bits{1}));
+  // Nothing has a part in these, so that everything counts.
+  EXPECT_EQ(flags_of_product(0.0, unit, {8, 1, 2, 4}), (Bits{15, 15, 15, 15}));
+  EXPECT_EQ(flags_of_product(array({2, 2}, {1, 0, 0, 0}), unit, {8, 1, 2, 4}), (Bits{8, 1, 15, 15}));
+}
+
+TEST(MatrixMultiplyNode, KnowsZerosOfWhatMatricesAreMadeOf) {
+  TestForest forest;
+  forest.constant("m", kA).flagged("f", "m", array({4, 1, 1}, {0, 1, 2, 0}));
+  forest.constant("zero", 0.0).node("t", "Time", {});
+  forest.node("g", "Matrix22", {"t", "zero", "zero", "t"}).node("inverse", "MatrixInvert22", {"g"});
+  forest.node("adjoint", "ConjTranspose", {"inverse"}).node("same", "Identity", {"adjoint"});
+  forest.node("scaled", "Multiply", {"same", "t"}).node("both", "MatrixMultiply", {"scaled", "g"});
+  const ResultPtr x = forest.node("x", "MatrixMultiply", {"inverse", "f", "both"}).evaluate("x");
+  expect_ok(x);
+  for (std::size_t e = 0; e < 4; ++e) EXPECT_EQ(flag_at(x->flags, e), (std::vector<int>{0, 1, 2, 0}[e]));
+}
+
 }  // namespace
 }  // namespace rimetree::test

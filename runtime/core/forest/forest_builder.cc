@@ -88,7 +88,17 @@ bool ForestBuilder::fill_slots(int i, std::span<const Child> children) {
   const std::size_t fixed = wanted.size() - (repeats ? 1 : 0);
   slots_.assign(fixed, -1);
   given_.assign(fixed, false);
-  std::size_t position = 0;
+  // Where optional ones have their labels, children without are the repeated ones: VisDataMux(*sinks, pre=solver).
+  const auto before = std::span(wanted).first(fixed);
+  const auto has_label = [&](const auto& child) {
+    return std::any_of(before.begin(), before.end(), [&](const ChildSpec& spec) { return spec.label == child.first; });
+  };
+  const bool all_optional = std::all_of(before.begin(), before.end(), [](const auto& spec) { return spec.optional; });
+  const auto first =
+      std::find_if(children.begin(), children.end(), [](const auto& child) { return child.first.empty(); });
+  const bool leaves_out = first != children.end() && first->second.empty();  // None in the place of one
+  std::size_t position =
+      repeats && all_optional && !leaves_out && std::any_of(children.begin(), children.end(), has_label) ? fixed : 0;
   bool good = true, labels_good = true;
   const auto fail = [&](const std::string& message) {
     child_errors_.push_back(error(i, message));

@@ -26,6 +26,8 @@ class UnknownsHolder {
  public:
   virtual ~UnknownsHolder() = default;
   virtual std::size_t n_unknown() const = 0;
+  /// Whether each time-slot group of a run starts with the values that the run began with.
+  virtual bool starts_anew() const { return false; }
   /// Logarithm of the prior probability density of the unknowns. Adds `weight` times its derivatives to `slope` unless
   /// that is empty.
   virtual double log_prior(std::span<double> slope, double weight) const = 0;

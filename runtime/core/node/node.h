@@ -79,6 +79,9 @@ class Node {
   const DevicePath* device_path() const { return capabilities().device; }
   std::size_t n_unknown() const;
 
+  /// Elements of its result that are 0 whatever the data, from those of its children.
+  virtual ZeroElements zero_elements(const Evaluation& /*evaluation*/) const { return 0; }
+
   /// For a batch of nodes like this one; a class overrides it where one call for all is faster.
   virtual std::unique_ptr<BatchKernel> make_kernel() const;
 

@@ -50,6 +50,13 @@ class Flags {
   CellShape cells_;
 };
 
+/// Elements of a tensor (of its first 64) that are 0 on all cells by how a tree is written, as those off the diagonal
+/// of Matrix22(g, 0, 0, g): bit e is element e.
+using ZeroElements = std::uint64_t;
+inline ZeroElements first_elements(std::size_t count) {
+  return count < 64 ? (ZeroElements{1} << count) - 1 : ~ZeroElements{0};
+}
+
 /// Why a node has no result, with the place in the user's script that made the node.
 struct Failure {
   std::string node;
@@ -65,6 +72,7 @@ class Result {
   Status status = Status::missing;
   Vells value;
   Flags flags;                          ///< empty: nothing is flagged
+  ZeroElements zeros = 0;               ///< what these are multiplied with does not count, nor do its flags
   Vells weight;                         ///< of a residual (Condeq): real, 1/variance of each real part; empty: 1
   std::vector<Derivative> derivatives;  ///< ascending by parameter; only those on which the value depends
   std::vector<Failure> failures;

@@ -27,6 +27,16 @@ bool any_sink_writes_flags(const Forest& forest) {
   return false;
 }
 
+std::vector<std::pair<int, StateArray>> values_to_start_anew_with(const Forest& forest) {
+  std::vector<std::pair<int, StateArray>> found;
+  for (std::size_t i = 0; i < forest.size(); ++i) {
+    const Node& node = forest.node(static_cast<int>(i));
+    const UnknownsHolder* unknowns = node.capabilities().unknowns;
+    if (unknowns != nullptr && unknowns->starts_anew()) found.emplace_back(node.index(), node.state().array("value"));
+  }
+  return found;
+}
+
 // A run of a forest.
 class Run final : public TileRun {
  public:
@@ -39,6 +49,7 @@ class Run final : public TileRun {
     require_places_of_their_own(evaluator.forest(), evaluated);
     warn_of_idle_nodes(evaluator.forest(), evaluated, &report_.warnings);
     writes_flags_ = any_sink_writes_flags(evaluator.forest());
+    starting_values_ = values_to_start_anew_with(evaluator.forest());
     ReadSelection selection = reads_of(evaluator.forest(), options.rows, writes_flags_);
     if (selection.rows.time_slots == 0) selection.rows.time_slots = 1;
     selection.channels = options.channels;
@@ -125,6 +136,9 @@ class Run final : public TileRun {
     request.verify = results_to_verify(tiles_evaluated_++);
     request.tile = &tile;
     request.data_id = next_data_id();
+    for (const auto& [node, value] : starting_values_)
+      if (evaluator_.forest().node(node).state().array("value") != value)
+        evaluator_.forest().set_state(node, {{"value", value}});
     for (const auto& stage : stages_) {
       std::vector<Failure> failures;
       const auto results = evaluator_.evaluate(request, stage, cancellation);
@@ -184,8 +198,9 @@ class Run final : public TileRun {
   Evaluator& evaluator_;
   const RunOptions& options_;
   std::vector<std::vector<int>> stages_;
-  std::set<int> wrote_;                            // Sinks
-  std::map<std::string, std::size_t> not_finite_;  // by column: visibilities that were written
+  std::vector<std::pair<int, StateArray>> starting_values_;  // of Parms with which each tile begins
+  std::set<int> wrote_;                                      // Sinks
+  std::map<std::string, std::size_t> not_finite_;            // by column: visibilities that were written
   std::shared_ptr<const Cells> cells_;
   std::vector<double> cells_time_, cells_interval_, cells_frequency_, cells_width_;
   std::size_t tiles_evaluated_ = 0;

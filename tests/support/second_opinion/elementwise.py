@@ -126,7 +126,10 @@ def multiply(call: Call) -> Value:
     product = together(call)[0]
     for factor in together(call)[1:]:
         product = product * factor
-    return mapped(call, product, len(call.children) * np.abs(product))
+    value = mapped(call, product, len(call.children) * np.abs(product))
+    for child in call.children:
+        value.zeros = ~(value.has & (child.has if child.dims else np.full(value.dims, child.has)))
+    return value
 
 
 @opinion("Divide")

@@ -17,7 +17,9 @@ def constant(call: Call) -> Value:
     for own, asked in zip(extents, call.extents, strict=True):
         if own not in (1, asked):
             raise RefusedError(f"a constant on {extents} cells for a request of {call.extents}")
-    return exact(array.reshape(array.shape[: array.ndim - rank] + extents))
+    value = exact(array.reshape(array.shape[: array.ndim - rank] + extents))
+    value.zeros = np.all(value.x[0] == 0, axis=(-4, -3, -2, -1)) if array.size else None
+    return value
 
 
 @opinion("Time", "Freq", "Grid")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .registry import Call, opinion
@@ -25,7 +27,8 @@ def arranged(call: Call, arrange) -> Value:
     kind = complex if any(child.is_complex for child in call.children) else float
     members = [in_order(arrange, [child.x[m].astype(kind) for child in call.children]) for m in range(MEMBERS)]
     parts = [in_order(arrange, [getattr(child, part) for child in call.children]) for part in ("flags", "doubt")]
-    return Value(np.stack(members), *parts)
+    has = in_order(arrange, [child.has[..., None, None, None, None] for child in call.children])
+    return Value(np.stack(members), *parts, zeros=~has[..., 0, 0, 0, 0])
 
 
 def in_order(arrange, parts: list[np.ndarray]) -> np.ndarray:
@@ -110,7 +113,9 @@ def invert22(call: Call) -> Value:
     inverse = np.stack(rows, -6) / det[..., None, None, :, :, :, :]
     # The determinant is off by rounding of its products.
     relative = (np.abs(a * d) + np.abs(b * c)) / np.abs(det)
-    return call.result(inverse, np.abs(inverse) * (1 + relative[..., None, None, :, :, :, :]))
+    value = call.result(inverse, np.abs(inverse) * (1 + relative[..., None, None, :, :, :, :]))
+    value.zeros = ~(child.has | np.eye(2, dtype=bool))
+    return value
 
 
 @opinion("MatrixMultiply")
@@ -119,7 +124,30 @@ def matrix_multiply(call: Call) -> Value:
     for child in call.children[1:]:
         x = child.x
         product, size = multiplied(product, x), multiplied(size, np.abs(x))
-    return call.result(product, 4 * len(call.children) * size)
+    value = call.result(product, 4 * len(call.children) * size)
+    return with_flags_of_parts(value, call.children)
+
+
+def with_flags_of_parts(value: Value, children: list[Value]) -> Value:
+    """A product with the flags, element by element, of what has a part in it: that is what makes the product another one
+    when it alone counts. Where nothing has, of everything."""
+    if all(child.has.all() for child in children) or any(np.size(child.has) > 64 for child in (value, *children)):
+        return value
+    counts = [child.has.astype(float)[None, ..., None, None, None, None] for child in children]
+    of_all = {"flags": value.flags, "doubt": value.doubt}
+    own = {name: np.zeros_like(bits) for name, bits in of_all.items()}
+    for k, child in enumerate(children):
+        for element in np.ndindex(child.dims):
+            alone = np.zeros_like(counts[k])
+            alone[(0, *element)] = counts[k][(0, *element)]
+            product = functools.reduce(multiplied, [*counts[:k], alone, *counts[k + 1 :]])
+            has_part = np.broadcast_to(product[0], (*value.dims, 1, 1, 1, 1)) > 0
+            for name, bits in own.items():
+                bits |= np.where(has_part, getattr(child, name)[element], 0).astype(bits.dtype)
+    value.zeros = ~(functools.reduce(multiplied, counts)[0, ..., 0, 0, 0, 0] > 0)
+    empty = value.zeros[..., None, None, None, None]
+    value.flags, value.doubt = (np.where(empty, of_all[name], own[name]) for name in ("flags", "doubt"))
+    return value
 
 
 def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:

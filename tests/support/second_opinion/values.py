@@ -27,13 +27,20 @@ class Value:
     """A tensor on cells: `x` [member, dims..., time, freq, l, m], `flags` and `doubt` [dims..., time, freq, l, m].
 
     `flags` are bits. `doubt` is true where documentation or rounding leaves open what comes out: behind infinities, and
-    where moved members disagree on a comparison. `missing`: there are no data.
+    where moved members disagree on a comparison. `missing`: there are no data. `zeros` [dims...]: which elements are 0
+    by how the tree is written (None: none).
     """
 
     x: np.ndarray
     flags: np.ndarray
     doubt: np.ndarray
     missing: bool = False
+    zeros: np.ndarray | None = None
+
+    @property
+    def has(self) -> np.ndarray:
+        """[dims...]: which elements are not 0 by how the tree is written."""
+        return np.ones(self.dims, bool) if self.zeros is None else ~self.zeros
 
     @property
     def dims(self) -> tuple[int, ...]:

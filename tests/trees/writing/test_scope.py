@@ -291,14 +291,21 @@ def test_misspelt_labels_and_fields_get_the_nearest_name():
 
 def test_a_child_by_name_and_by_place_is_told_how_to_be_written():
     ns = rt.NodeScope()
-    ns.mux << rt.VisDataMux(rt.Constant(1.0), rt.Constant(2.0), pre=rt.Constant(3.0))
-    with pytest.raises(
-        rt.ForestError, match=r'"pre" is given twice: children are pre any \(optional\), post any .*None'
-    ):
+    ns.v << rt.VisPhaseShift(rt.Constant([0.1, 0.0, 0.99]), rt.Constant([1.0, 2.0, 3.0]), lmn=rt.Constant([0.0, 0, 1]))
+    with pytest.raises(rt.ForestError, match=r'"lmn" is given twice: children are lmn .*None'):
         rt.Forest(ns)
+
+
+@pytest.mark.parametrize("places", [(), (None, None)])
+def test_children_before_repeated_ones_may_have_their_names(places):
+    """As MeqTrees writes a VisDataMux: the sinks, and pre= or post=."""
     ns = rt.NodeScope()
-    ns.mux << rt.VisDataMux(None, None, rt.Constant(2.0), pre=rt.Constant(3.0))
-    rt.Forest(ns)
+    ns.first << rt.Constant(3.0)
+    sinks = [ns.a << rt.Constant(1.0), ns.b << rt.Constant(2.0), ns.c << rt.Constant(4.0)]
+    ns.mux << rt.VisDataMux(*places, *sinks, pre=ns.first)
+    ns.last << rt.VisDataMux(*places, *sinks, post=ns.first)
+    forest = rt.Forest(ns)
+    assert [forest.evaluate(node, rt.Cells(0.0, 1e9)).item() for node in (ns.mux, ns.last)] == [3, 3]
 
 
 def test_scopes_and_definitions_can_be_copied_and_shown():

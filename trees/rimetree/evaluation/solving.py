@@ -10,6 +10,8 @@ import numpy as np
 
 from ..some_names import some_names
 
+_SHOWN_VALUES = 10  # of a report
+
 
 class SolutionFlag(IntFlag):
     """Why a solved value is not to be trusted; 0: it is good."""
@@ -142,6 +144,7 @@ class SolveReport:
             lines[0] += "; left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items() if n)
         if self.bytes_to_devices or self.bytes_to_host:
             lines[0] += f"; {self.bytes_to_devices} bytes to devices, {self.bytes_to_host} bytes back"
+        lines += self._values_text()
         bad = [group for group in self.groups if not group.converged]
         lines += [
             f"  {group.status}: {group.unknowns} unknowns, {group.equations} equations, time {group.time_s[0]:.1f} to "
@@ -149,6 +152,17 @@ class SolveReport:
             for group in bad[:10]
         ]
         return "\n".join(lines + [f"  and {len(bad) - 10} more"] * (len(bad) > 10))
+
+    def _values_text(self) -> list[str]:
+        """A line with the values of Parms that have one each."""
+        single = {name: parm for name, parm in self.parms.items() if np.size(parm.value) == 1}
+        shown = [
+            f"{name} = {float(parm.value.flat[0]):.9g} +- {float(parm.sigma.flat[0]):.2g}"
+            + (" (not to be trusted)" if np.any(parm.flag) else "")
+            for name, parm in list(single.items())[:_SHOWN_VALUES]
+        ]
+        more = len(single) - len(shown)
+        return [f"  {', '.join(shown)}{f', and {more} more' if more else ''}"] if shown else []
 
 
 def report_from_runtime(raw: dict) -> SolveReport:
@@ -175,6 +189,6 @@ def solved_anew(solves: Sequence[SolveReport]) -> list[str]:
             lines.append(
                 f"{solver}: {some_names(anew)} solved for anew in each of {max(anew.values())} groups of time slots or "
                 "windows: they hold what the last gave (solution tiles keep values apart; groups of more time slots "
-                "are solved on together)"
+                "are solved on together; use_previous=False has each group start with the values given)"
             )
     return lines

@@ -65,7 +65,7 @@ class RunReport:
             [
                 str(self.timing),
                 f"{self.tiles} tiles of at most {self.time_slots} time slots, {self.rows} rows read, "
-                f"{self.rows_written} written to {', '.join(self.columns)}",
+                f"{self.rows_written} written{' to ' if self.columns else ''}{', '.join(self.columns)}",
                 f"total {self.total_seconds:.3f} s: reading {self.read_seconds:.3f} s, writing "
                 f"{self.write_seconds:.3f} s, evaluating {self.evaluate_seconds:.3f} s; framework overhead "
                 f"{self.overhead_seconds:.4f} s ({100 * self.overhead_fraction:.2f} % of computing)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
@@ -104,8 +105,19 @@ def print_reports(reports: Sequence, report_file: str | None) -> None:
     if report_file is None:
         return
     if report_file.lower().endswith(".json"):
-        text = json.dumps([_as_dict(group, report) for group, report in reports], indent=2)
+        text = json.dumps([_plain(_as_dict(group, report)) for group, report in reports], indent=2)
     write_text(report_file, text + "\n")
+
+
+def _plain(value):
+    """A value in types of JSON, which has no numbers that are not finite: null."""
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _as_dict(group, report) -> dict:
