@@ -991,6 +991,7 @@ def Parm(
     time_edges_s: ArrayLike = ...,
     freq_edges_hz: ArrayLike = ...,
     solvable: bool = ...,
+    use_previous: bool = ...,
     minimum: ArrayLike = ...,
     maximum: ArrayLike = ...,
     prior_mean: ArrayLike = ...,
@@ -1021,6 +1022,9 @@ def Parm(
             edges of the solution tiles in frequency; empty: one tile
         solvable (bool, default False)
             whether results get derivatives with respect to the coefficients
+        use_previous (bool, default True)
+            whether the fit of a group of time slots starts with what the one before it has given; else
+            each starts with the value that the Parm had when the run began
         minimum (array, of value, default [])
             lower bound of the constant term, or of each coefficient
         maximum (array, of value, default [])

@@ -320,3 +320,78 @@ def test_a_flagged_antenna(small_ms):
         assert solve.parms[f"g:2:{k}"].flag == 0
     # weights are 1 in the set, the noise is 0.1: the reduced chi-square says so
     assert group.reduced_chi_square == pytest.approx(0.01, rel=0.2)
+
+
+@pytest.mark.parametrize("names", [(9, 12), (9,)])
+def test_correlations_that_a_set_lacks_have_no_part_in_what_diagonal_matrices_correct(small_ms, names):
+    """They count as flagged; nothing that a set has is made of them."""
+    path = small_ms(correlation_type=names)
+    before = next(rt.ms.tiles(path, ["DATA"], time_slots=1000))
+    ns = rt.NodeScope()
+    for p in range(N):
+        ns.G(p) << rt.Matrix22(2.0 + p, 0.0, 0.0, 1.0 + rt.Time() / START_S)
+    for p, q in rt.ms.baselines(path):
+        station = {"station_1_index": p, "station_2_index": q}
+        corrected = rt.MatrixInvert22(ns.G(p)) @ rt.Spigot(**station) @ rt.MatrixInvert22(ns.G(q).H)
+        ns.sink(p, q) << rt.Sink(corrected, **station, output_column="CORRECTED_DATA", write_flags=True)
+    rt.Forest(ns).run(path)
+    after = next(rt.ms.tiles(path, ["CORRECTED_DATA"], time_slots=1000))
+    np.testing.assert_array_equal(after["flag"], before["flag"])
+    gain = np.stack([2.0 + np.arange(N), np.full(N, 2.0)])
+    for k, name in enumerate(names):
+        for b, (p, q) in enumerate(after["baselines"]):
+            of = gain[0 if name == 9 else 1]
+            expected = before["columns"]["DATA"][b, ..., k] / (of[p] * of[q])
+            np.testing.assert_allclose(after["columns"]["CORRECTED_DATA"][b, ..., k], expected, rtol=1e-5)
+
+
+def test_a_flagged_correlation_takes_no_other_with_it_through_diagonal_matrices(small_ms):
+    ns = rt.NodeScope()
+    value = np.ma.array(np.ones((2, 2, 1, 1)), mask=np.array([[0, 1], [0, 0]]).reshape(2, 2, 1, 1))
+    ns.d << rt.Constant(value, cells_rank=2)
+    ns.diagonal << rt.Matrix22(2.0, 0.0, 0.0, 3.0) @ ns.d @ rt.Matrix22(2.0, 0.0, 0.0, 3.0).H
+    ns.full << rt.Matrix22(2.0, 0.1, 0.0, 3.0) @ ns.d
+    ns.mixed << rt.Matrix22(2.0, 0.1, 0.1, 3.0) @ ns.d @ rt.Matrix22(2.0, 0.1, 0.1, 3.0)
+    forest = rt.Forest(ns)
+    cells = rt.Cells(0.0, 1e9)
+    flagged = {
+        name: forest.result(name, cells).flags.reshape(-1, 1, 1).ravel() != 0 for name in ("diagonal", "full", "mixed")
+    }
+    assert flagged["diagonal"].tolist() == [False, True, False, False]
+    assert flagged["full"].tolist() == [False, True, False, False]
+    assert flagged["mixed"].all()
+
+
+@pytest.mark.parametrize("use_previous", [True, False])
+def test_a_bad_group_need_not_spoil_those_after_it(small_ms, use_previous):
+    """From the start that is given all good groups are fitted; from where a fit of noise ended some are not."""
+    path = small_ms(n_time=4)
+    baselines = rt.ms.baselines(path)
+
+    def source(ns, p, q, place, flux):
+        ns.uvw(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW")
+        lmn = rt.Composer(place, 0.0, rt.Sqrt(1 - rt.Sqr(place)))
+        return flux * rt.VisPhaseShift(lmn, ns.uvw(p, q)) * np.eye(2)
+
+    ns = rt.NodeScope()
+    edges = START_S - 5 + 10.0 * np.arange(5)
+    ns.place << rt.Parm(np.array([1.2e-3, 1e-3, 1e-3, 1e-3]).reshape(4, 1, 1, 1), time_edges_s=edges)
+    for p, q in baselines:
+        sink = rt.Sink(source(ns, p, q, ns.place, 1.0), station_1_index=p, station_2_index=q, output_column="DATA")
+        ns.sink(p, q) << sink
+    rt.Forest(ns).run(path)
+    ns = rt.NodeScope()
+    ns.l << rt.Parm(1.01e-3, solvable=True, use_previous=use_previous)
+    ns.I << rt.Parm(1.0, solvable=True, use_previous=use_previous)
+    equations = [
+        rt.Condeq(rt.Spigot(station_1_index=p, station_2_index=q), source(ns, p, q, ns.l, ns.I)) for p, q in baselines
+    ]
+    ns.mux << rt.VisDataMux(rt.Solver(*equations))
+    forest = rt.Forest(ns)
+    solves = forest.run(path, time_slots=1).solves
+    assert solves[0].groups[0].chi_square > 1  # another place
+    good = [solve.groups[0].chi_square < 1e-6 for solve in solves[1:]]
+    assert all(good) is not use_previous
+    if not use_previous:
+        again = forest.run(path, time_slots=1).solves  # begins with what Parms have by now
+        assert float(again[1].parms["l"].value) == pytest.approx(1e-3, abs=1e-8)

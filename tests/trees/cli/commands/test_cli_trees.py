@@ -211,3 +211,23 @@ def test_fluxes_at_several_reference_frequencies_are_not_added(command, tmp_path
     (tmp_path / "a.txt").write_text(text + "b, 4:1:0, -30.0.0, 4, 1.4e9, [-0.7]\n")
     shown = command("sky", "show", tmp_path / "a.txt").stdout
     assert "fluxes at 100 MHz to 1.4 GHz (--freq: at one)" in shown and "in all" not in shown
+
+
+def test_reports_of_solvers_have_their_values(command, tmp_path, kat7):
+    file = tmp_path / "solve.py"
+    file.write_text(
+        "import rimetree as rt\n"
+        "def define_forest(ns, ms):\n"
+        "    ns.g << rt.Parm(1.0, solvable=True)\n"
+        "    for p, q in ms.baselines:\n"
+        "        data = rt.Spigot(station_1_index=p, station_2_index=q) + [[6.0, 0.0], [0.0, 6.0]]\n"
+        "        ns.c(p, q) << rt.Condeq(data, ns.g * [[3.0, 0.0], [0.0, 3.0]])\n"
+        "    ns.vdm << rt.VisDataMux(rt.Solver(*[ns.c(*b) for b in ms.baselines]))\n"
+    )
+    done = command("run", file, kat7, "--report", tmp_path / "r.json")
+    assert "g = 2 +- " in done.stdout
+    assert " written\n" in done.stdout  # to no column
+    (report,) = json.loads((tmp_path / "r.json").read_text())
+    (solve,) = report["solves"]
+    assert solve["parms"]["g"]["value"] == pytest.approx(2.0)
+    assert solve["parms"]["g"]["sigma"] > 0
