@@ -10,6 +10,7 @@
 namespace rimetree {
 
 struct AddBody {
+  static constexpr bool kKeepsZero = true;
   template <class N>
   static N apply(N a, N b) {
     return a + b;

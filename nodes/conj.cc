@@ -10,6 +10,7 @@
 namespace rimetree {
 
 struct ConjBody {
+  static constexpr bool kKeepsZero = true;
   template <class N>
   static auto apply(N x) {
     if constexpr (requires { x.im; })

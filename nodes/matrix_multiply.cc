@@ -5,9 +5,9 @@
 // matrix by matrix. Next to a stack, [source] is a stack of scalars, one for each matrix.
 // State: none. Result: dimensions by the rules of matrix multiplication; complex if any child is.
 // Flags: an element is flagged where any element of a factor is that has a part in it: what is multiplied with a number
-// that is 0 by how the tree is written has none. Elements in which nothing has a part are flagged where anything is.
-// Derivative: exact.
-// MeqTrees: MatrixMultiply (stacks are added here). Smirnov 2011, A&A 527, A106, section 1.
+// that is 0 by how the tree is written has none. Elements in which nothing has a part are flagged where anything is,
+// and so are all of factors of more than 64 elements. Derivative: exact. MeqTrees: MatrixMultiply (stacks are added
+// here). Smirnov 2011, A&A 527, A106, section 1.
 #include <algorithm>
 #include <map>
 
@@ -218,7 +218,9 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
 
   ZeroElements zero_elements(const Evaluation& evaluation) const override {
     ZeroElements zeros = 0;
-    if (!has_zeros(evaluation)) return zeros;
+    const auto factors = evaluation.children();
+    const bool any = std::any_of(factors.begin(), factors.end(), [](const Result* one) { return one->zeros != 0; });
+    if (!any || !is_small(evaluation)) return zeros;
     const std::vector<MaybeZero> product = pattern<MaybeZero>(evaluation);
     for (std::size_t e = 0; e < product.size(); ++e) zeros |= ZeroElements{product[e].zero} << e;
     return zeros;
@@ -226,9 +228,10 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
 
   void combine_flags(Evaluation& evaluation) const override {
     const auto of_elements = [](const Result* factor) { return factor->flags.planes() > 1; };
-    if (!has_zeros(evaluation) || std::none_of(evaluation.children().begin(), evaluation.children().end(), of_elements))
-      return;  // the default rule gives the same
+    const auto factors = evaluation.children();
+    if (!is_small(evaluation) || std::none_of(factors.begin(), factors.end(), of_elements)) return;
     const std::vector<Parts> product = pattern<Parts>(evaluation);
+    if (std::all_of(product.begin(), product.end(), [&](const Parts& one) { return one == product[0]; })) return;
     Flags flags(evaluation.pool, product.size(), flag_cells(evaluation));
     for (std::size_t e = 0; e < product.size(); ++e)
       for (std::size_t i = 0; i < evaluation.children().size(); ++i) {
@@ -246,13 +249,11 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
  private:
   using Factor = MatrixFactor;
 
-  /// Whether some elements are 0 by how the tree is written, and that can be told of all.
-  bool has_zeros(const Evaluation& evaluation) const {
-    const auto zeros = [](const Result* factor) { return factor->zeros != 0; };
+  /// Whether of all elements it can be told if they are 0 by how the tree is written.
+  bool is_small(const Evaluation& evaluation) const {
     const auto small = [](const Result* factor) { return factor->value.dims().size() <= 64; };
     const auto factors = evaluation.children();
-    return dims().size() <= 64 && std::any_of(factors.begin(), factors.end(), zeros) &&
-           std::all_of(factors.begin(), factors.end(), small);
+    return dims().size() <= 64 && std::all_of(factors.begin(), factors.end(), small);
   }
   template <class N>
   std::vector<N> pattern(const Evaluation& evaluation) const {

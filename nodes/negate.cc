@@ -10,6 +10,7 @@
 namespace rimetree {
 
 struct NegateBody {
+  static constexpr bool kKeepsZero = true;
   template <class N>
   static N apply(N x) {
     return -x;

@@ -318,7 +318,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
 
 /// Every element by itself: scalars apply to all elements of a tensor, tensors must have equal dimensions. Functor is
 /// with `static N apply(N)` or `static N apply(N, N)`; with more than two children the second is folded
-/// from left to right. Flags stay with their element.
+/// from left to right. Flags stay with their element. Where it says kKeepsZero it makes 0 of zeros.
 template <class Functor, Numbers kRule = Numbers::same>
 class ElementwiseNode : public CellNode<ElementwiseNode<Functor, kRule>> {
  public:
@@ -338,6 +338,17 @@ class ElementwiseNode : public CellNode<ElementwiseNode<Functor, kRule>> {
   }
 
   ElementwiseBody<Functor> body() const { return {this->dims().size()}; }
+
+  ZeroElements zero_elements([[maybe_unused]] const Evaluation& evaluation) const override {
+    ZeroElements zeros = 0;
+    if constexpr (requires { Functor::kKeepsZero; }) {
+      const ZeroElements all = first_elements(this->dims().size());
+      zeros = all;
+      for (const Result* child : evaluation.children())
+        zeros &= child->value.dims().is_scalar() && child->zeros != 0 ? all : child->zeros;
+    }
+    return zeros;
+  }
 
   void combine_flags(Evaluation& evaluation) const override {
     const std::size_t elements = this->dims().size();

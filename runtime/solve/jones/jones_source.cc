@@ -26,6 +26,22 @@ std::vector<double> centres(const std::vector<double>& cells, const Segments& se
 
 }  // namespace
 
+namespace {
+
+/// Says how a model had to be written such that its data could be summed up.
+void note_element(Evaluator& evaluator, int model) {
+  const Forest& forest = evaluator.forest();
+  if (const int element = element_of_jones_terms(forest, model); element >= 0)
+    evaluator.notes().add(
+        "solver-element",
+        "Solver: \"" + forest.node(element).name() +
+            "\" is an element of a product of Jones matrices, of which derivatives are made cell by "
+            "cell; solving on some elements takes less as Condeq(data, model, weight) of whole matrices, "
+            "with a weight such as [[1, 0], [0, 1]]");
+}
+
+}  // namespace
+
 std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
                                                     const Manner& manner, Cancellation& cancellation) {
   auto source = recognise_in(ModelForest(evaluator, false), evaluator, problem, parts, manner, cancellation);
@@ -52,6 +68,7 @@ std::unique_ptr<JonesSource> JonesSource::recognise_in(ModelForest read, Evaluat
     const bool fixed = (written.dependencies(equation.data) & kSolvable) == 0 &&
                        (equation.weight < 0 || (written.dependencies(equation.weight) & kSolvable) == 0);
     auto model = jones_model(forest, read.model_of(equation));
+    if (fixed && !model) note_element(evaluator, equation.model);
     if (!fixed || !model) return nullptr;
     if (!(written.node(equation.model).dims() == written.node(problem.equations[0].model).dims()) ||
         !(written.node(equation.condeq).dims() == written.node(equation.model).dims()))

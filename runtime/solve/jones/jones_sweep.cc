@@ -101,9 +101,11 @@ JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPt
     of.weight_flags = FlagOperand(results[1]->flags);
   }
   std::size_t next = of.weighted ? 2 : 1;
+  const bool is_diagonal = products_.model(equation).diagonal;  // elements keep flags of their own
   for (const JonesTerm& term : products_.model(equation).terms) {
     const Result& core = *results[next++];
-    of.cores.push_back({Operand(core.value), FlagOperand(core.flags), term.flags_merge, term.solvable(), term.minus});
+    of.cores.push_back(
+        {Operand(core.value), FlagOperand(core.flags), term.flags_merge && !is_diagonal, term.solvable(), term.minus});
     of.any_fixed = of.any_fixed || !term.solvable();
     is_complex = is_complex || core.value.is_complex();
     for (const auto* factors : {&term.left, &term.right})

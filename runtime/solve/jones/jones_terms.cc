@@ -230,6 +230,22 @@ std::optional<JonesModel> jones_model(const Forest& forest, int model) {
   return result;
 }
 
+int element_of_jones_terms(const Forest& forest, int model) {
+  std::vector<int> open{model};
+  while (!open.empty()) {
+    const int node = open.back();
+    open.pop_back();
+    const Algebra algebra = algebra_of(forest, node);
+    const std::span<const int> children = forest.children(node);
+    if (algebra == Algebra::selection && solvable(forest, node) &&
+        forest.node(children[0]).dims() == TensorShape{2, 2} && jones_model(forest, children[0]))
+      return node;
+    if (algebra == Algebra::identity || algebra == Algebra::composition || is_combination(algebra))
+      open.insert(open.end(), children.rbegin(), children.rend());
+  }
+  return -1;
+}
+
 BlockEdges edges_of_factors(const Forest& forest, const Problem& problem, const std::vector<JonesModel>& models) {
   BlockEdges edges;
   std::vector<bool> seen(forest.size(), false);

@@ -54,6 +54,9 @@ inline std::size_t n_solvable(const JonesModel& model) {
 
 /// The terms of a model; nothing if it has another form, or depends on data inside a factor.
 std::optional<JonesModel> jones_model(const Forest& forest, int model);
+/// An element that a model is, or has as a part, of matrices that are sums of Jones terms: were all elements compared,
+/// with weights, the data could be summed up. -1: there is none.
+int element_of_jones_terms(const Forest& forest, int model);
 
 /// Where factors change besides at the edges of what is solved for.
 BlockEdges edges_of_factors(const Forest& forest, const Problem& problem, const std::vector<JonesModel>& models);

@@ -24,8 +24,14 @@ def real_only(call: Call) -> None:
         raise RefusedError(f"{call.class_name} of complex numbers")
 
 
+KEEP_ZERO = {"Add", "Subtract", "Negate", "Conj"}
+
+
 def mapped(call: Call, x: np.ndarray, scale=None) -> Value:
-    return call.result(x, scale, by_element=True)
+    value = call.result(x, scale, by_element=True)
+    if call.class_name in KEEP_ZERO:
+        value.zeros = ~np.any([np.broadcast_to(child.has, value.dims) for child in call.children], axis=0)
+    return value
 
 
 FUNCTIONS = {

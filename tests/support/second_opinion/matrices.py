@@ -131,7 +131,7 @@ def matrix_multiply(call: Call) -> Value:
 def with_flags_of_parts(value: Value, children: list[Value]) -> Value:
     """A product with the flags, element by element, of what has a part in it, so that the product is not 0 if it alone
     counts. Where nothing has, of everything."""
-    if all(child.has.all() for child in children) or any(np.size(child.has) > 64 for child in (value, *children)):
+    if any(np.size(child.has) > 64 for child in (value, *children)):
         return value
     counts = [child.has.astype(float)[None, ..., None, None, None, None] for child in children]
     of_all = {"flags": value.flags, "doubt": value.doubt}

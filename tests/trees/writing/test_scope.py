@@ -2,13 +2,11 @@
 
 import copy
 import inspect
-import re
 
 import numpy as np
 import pytest
 
 import rimetree as rt
-from rimetree import nodes
 
 
 class Antenna:
@@ -296,18 +294,6 @@ def test_a_child_by_name_and_by_place_is_told_how_to_be_written():
         rt.Forest(ns)
 
 
-@pytest.mark.parametrize("places", [(), (None, None)])
-def test_children_before_repeated_ones_may_have_their_names(places):
-    """As MeqTrees writes a VisDataMux: the sinks, and pre= or post=."""
-    ns = rt.NodeScope()
-    ns.first << rt.Constant(3.0)
-    sinks = [ns.a << rt.Constant(1.0), ns.b << rt.Constant(2.0), ns.c << rt.Constant(4.0)]
-    ns.mux << rt.VisDataMux(*places, *sinks, pre=ns.first)
-    ns.last << rt.VisDataMux(*places, *sinks, post=ns.first)
-    forest = rt.Forest(ns)
-    assert [forest.evaluate(node, rt.Cells(0.0, 1e9)).item() for node in (ns.mux, ns.last)] == [3, 3]
-
-
 def test_scopes_and_definitions_can_be_copied_and_shown():
     ns = rt.NodeScope()
     ns.x << 2.0
@@ -357,26 +343,6 @@ def test_nodes_share_what_is_alike():
     assert ns.x(0).kwquals is ns.x(1).kwquals
     assert one.children == [("lmn", ns.x(0)), ("uvw", ns.y(0))]
     assert ns.x(0).definition.state != ns.x(1).definition.state
-
-
-def test_unknown_classes_suggest_similar_ones():
-    with pytest.raises(AttributeError, match=r"no node class.*for what it is in MeqTrees write rt.parallactic_angle"):
-        _ = rt.ParAngle
-    with pytest.raises(AttributeError, match=r"no node class.*did you mean VisPhaseShift"):
-        _ = rt.VisPhaseShfit
-
-
-def test_what_stands_for_classes_of_meqtrees_is_there():
-    for text in nodes._OF_MEQTREES.values():
-        for name in re.findall(r"rt\.(\w+)", text):
-            assert callable(getattr(rt, name)), text
-    ns = rt.NodeScope()
-    ns.x << rt.Constant([0.3, -0.4])
-    for name, expected in (("Cosh", np.cosh), ("Sinh", np.sinh), ("Tanh", np.tanh), ("Invert", np.reciprocal)):
-        ns[name] << eval(nodes._OF_MEQTREES[name], {"rt": rt, "x": ns.x})
-        np.testing.assert_allclose(
-            rt.Forest(ns).evaluate(ns[name]).ravel(), expected(np.array([0.3, -0.4])), rtol=1e-14
-        )
 
 
 def test_help_shows_defaults():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._core import Error
+from ..units import is_quantity
 
 #: Types of qualifiers whose text is what `format` makes of them.
 PLAIN = frozenset((int, str))
@@ -17,6 +18,8 @@ def text_of(qualifier) -> str:
         return qualifier
     if kind is int:
         return str(qualifier)
+    if is_quantity(qualifier):
+        raise Error(f"{qualifier!r} is no qualifier: it has a unit; expected text or numbers")
     if isinstance(qualifier, np.ndarray):
         qualifier = qualifier.tolist()
     if isinstance(qualifier, list | tuple):
@@ -24,7 +27,7 @@ def text_of(qualifier) -> str:
     name = getattr(qualifier, "name", None)
     if isinstance(name, str):
         return name
-    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+    if kind.__str__ is object.__str__ and " at 0x" in repr(qualifier):
         raise Error(f"{qualifier!r} is no qualifier: expected text, numbers, lists of such, or something with a name")
     return str(qualifier)
 

@@ -48,10 +48,25 @@ class Signature:
     def unknown(self, name: str) -> str:
         """The message for a keyword that is neither a child nor a state field."""
         near = difflib.get_close_matches(name, [*self.labels, *self.fields], n=1)
+        if (ours := _FIELDS_OF_MEQTREES.get(name)) in self.fields:
+            near = [ours]
         guess = f"; did you mean {near[0]!r}?" if near else ""
         children = f"children {', '.join(self.labels)}" if self.labels else "no children"
         fields = f"state fields {', '.join(self.fields)}" if self.fields else "no state fields"
         return f"{self.class_name} has no child or state field {name!r}{guess}; it has {children} and {fields}"
+
+
+#: What state fields of MeqTrees are called here.
+_FIELDS_OF_MEQTREES = {
+    "num_iter": "iterations",
+    "epsilon": "tolerance",
+    "lm_factor": "damping",
+    "solvable": "parms",
+    "default_value": "value",
+    "init_funklet": "value",
+    "reset_funklet": "use_previous",
+    "tiling": "time_edges_s",
+}
 
 
 class _Field:

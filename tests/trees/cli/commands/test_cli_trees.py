@@ -231,3 +231,33 @@ def test_reports_of_solvers_have_their_values(command, tmp_path, kat7):
     (solve,) = report["solves"]
     assert solve["parms"]["g"]["value"] == pytest.approx(2.0)
     assert solve["parms"]["g"]["sigma"] > 0
+
+
+def test_nodes_are_looked_at_beside_data(command, tmp_path, small_ms):
+    """As bookmarks of MeqTrees show them: the first slots of the rows that are chosen."""
+    path = small_ms(n_time=12)
+    ns = rt.NodeScope()
+    noise = rt.GaussNoise(stddev=1.0, seed=1, dims=[2, 2], complex=True)
+    ns.sink << rt.Sink(noise, station_1_index=0, station_2_index=1, output_column="DATA")
+    rt.Forest(ns).run(path)
+    file = tmp_path / "look.py"
+    file.write_text(
+        "import rimetree as rt\n"
+        "def define_forest(ns, ms):\n"
+        "    ns.d << rt.Spigot(station_1_index=0, station_2_index=1)\n"
+        "    ns.none << rt.Spigot(station_1_index=0, station_2_index=9)\n"
+        "    ns.twice << 2 * ns.d[0, 0]\n"
+        "    ns.w << rt.Spigot(station_1_index=0, station_2_index=1, input_column='UVW')\n"
+        "    ns.one << rt.Parm(1.0)\n"
+    )
+    data = next(rt.ms.tiles(path, ["DATA"], time_slots=100))["columns"]["DATA"][0]
+    shown = command("run", file, path, "--evaluate", "twice").stdout
+    assert "twice: complex128 [10, 8] [tensor..., time, freq], field 0, data description 0, 10 time slots" in shown
+    few = command("run", file, path, "--evaluate", "d", "--time-slots", "2", "--time", "100s~").stdout
+    assert "d: complex128 [2, 2, 2, 8]" in few
+    assert f"{data[10, 0, 0].real:.8f}"[:7] in few
+    assert "w: float64 [3, 10, 1]" in command("run", file, path, "--evaluate", "w").stdout
+    assert "one: float64 [1, 1]" in command("run", file, path, "--evaluate", "one").stdout
+    assert "no rows of its baseline" in command("run", file, path, "--evaluate", "none").stdout
+    assert "--time or --freq" in command("run", file, path, "--evaluate", "d", "--verify", "3", code=2).stderr
+    assert "[[[1.]]]" not in command("run", file, path, "--evaluate", "one", "--freq", "1GHz").stdout

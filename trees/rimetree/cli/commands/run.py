@@ -44,7 +44,13 @@ _time_option = click.option(
 @as_written_option
 @verify_option
 @functools.partial(rows_options, time=_time_option)
-@click.option("--evaluate", "node", metavar="NODE", help='Print the values of a node, e.g. "K:0:1"; writes nothing.')
+@click.option(
+    "--evaluate",
+    "node",
+    metavar="NODE",
+    help='Print the values of a node, e.g. "K:0:1"; writes nothing. Over MS those beside its first time slots (10, or '
+    "--time-slots), of the rows that are selected; with --time or --freq, or without MS, those on these cells.",
+)
 @click.option("--freq", type=FREQUENCY, multiple=True, help="For --evaluate: frequency of a cell; may be repeated.")
 @click.option(
     "--dry-run", is_flag=True, help="Build the forest and say what memory it would take, but evaluate nothing."
@@ -116,6 +122,11 @@ def command(
 
     if node is not None:
         forest = forest_of(groups[0])
+        if ms is not None and not (cells_s or freq):
+            if verify or tolerance:
+                raise click.UsageError("--verify and --tolerance go with --evaluate on cells: give --time or --freq")
+            click.echo(_beside_data(forest, groups[0], node, time_slots or 10))
+            return
         cells = rt.Cells(cells_s or None, freq or None)
         values = forest.evaluate(node, cells, precision=precision, tolerance=tolerance, verify=verify)
         click.echo(f"{node}: {values.dtype} {list(values.shape)} [tensor..., time, freq]\n{values}")
@@ -138,3 +149,25 @@ def command(
             "wait_s": wait,
         }
         print_reports(run_groups(ms, groups, forest_of, **options), report)
+
+
+def _beside_data(forest, group, node: str, time_slots: int) -> str:
+    """The values of a node on the first time-slot group of a group."""
+    import numpy as np
+
+    import rimetree as rt
+    from rimetree.tile_values import columns_read, tile_values
+
+    options = rt.ms.run_options(**{**group.selection, "time_slots": time_slots})
+    tiles = rt.ms.Tiles(group.path, columns_read(forest), options)
+    values, (there,) = tile_values(forest, tiles, 0, [node])
+    about = tiles.keys()[0]
+    where = f"field {about['field_id']}, data description {about['data_desc_id']}, {about['n_slot']} time slots"
+    if not there:
+        return f"{node}: there is nothing beside {where}: no rows of its baseline"
+    found = values[0]
+    for axis in (-2, -1):  # of what does not vary one number says all
+        first = np.take(found, [0], axis=axis)
+        found = first if np.array_equal(found, np.broadcast_to(first, found.shape), equal_nan=True) else found
+    found = found if found.imag.any() else found.real
+    return f"{node}: {found.dtype} {list(found.shape)} [tensor..., time, freq], {where}, flags aside\n{found}"
