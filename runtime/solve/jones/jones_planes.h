@@ -11,6 +11,7 @@ namespace rimetree::solve {
 /// Results of the nodes of an equation that depend on no unknown.
 struct JonesPlanes {
   std::vector<const Result*> results;  ///< datum, weight if there is one, fixed visibilities
+  std::vector<ResultPtr> kept;         ///< the same
   Operand data, weight;
   bool weighted = false;
   FlagOperand data_flags, weight_flags;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/core/fingerprint.h"
+#include "runtime/core/values/flag_rules.h"
 #include "runtime/solve/equations/generic_source.h"
 #include "runtime/solve/jones/jones_planes.h"
 
@@ -17,7 +19,10 @@ std::vector<Item> JonesSweep::items(std::size_t first, std::size_t last) const {
 std::vector<int> JonesSweep::fixed_nodes(std::size_t equation) const {
   std::vector<int> nodes{problem_.equations[equation].data};
   if (problem_.equations[equation].weight >= 0) nodes.push_back(problem_.equations[equation].weight);
-  for (const JonesTerm& term : products_.model(equation).terms) nodes.push_back(term.core);
+  for (const JonesTerm& term : products_.model(equation).terms) {
+    nodes.push_back(term.core);
+    nodes.insert(nodes.end(), term.beside.begin(), term.beside.end());
+  }
   return nodes;
 }
 
@@ -84,10 +89,54 @@ std::vector<std::vector<int>> JonesSweep::own_nodes(std::span<const Stretch> str
   return below;
 }
 
-JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPtr> results) {
+/// The product, element by element, of results of which some are scalars.
+std::shared_ptr<const Result> product_of(std::span<const ResultPtr> factors, memory::Pool& pool) {
+  std::vector<const Vells*> values;
+  auto product = std::make_shared<Result>();
+  CellShape cells, flag_cells;
+  std::size_t planes = 1;
+  const TensorShape& dims = factors[0]->value.dims();
+  for (const ResultPtr& factor : factors) {
+    values.push_back(&factor->value);
+    cells = broadcast(cells, factor->value.cells());
+    flag_cells = broadcast(flag_cells, factor->flags.empty() ? CellShape{} : factor->flags.cells());
+    planes = std::max(planes, factor->flags.planes());
+    product->stamp = mix(product->stamp, factor->stamp);
+  }
+  bring_to_host(values);
+  product->value = Vells(pool, NumberType::complex, dims, cells);
+  Complex<double>* out = product->value.complex();
+  std::vector<Operand> operands;
+  for (const Vells* value : values) operands.emplace_back(*value);
+  for (std::size_t e = 0; e < dims.size(); ++e)
+    for (std::size_t t = 0; t < static_cast<std::size_t>(cells[Axis::time]); ++t)
+      for (std::size_t f = 0; f < static_cast<std::size_t>(cells[Axis::frequency]); ++f, ++out) {
+        *out = operands[0].at(e, t, f);
+        for (std::size_t i = 1; i < operands.size(); ++i) *out = *out * operands[i].at(e, t, f);
+      }
+  if (std::any_of(factors.begin(), factors.end(), [](const ResultPtr& factor) { return !factor->flags.empty(); })) {
+    product->flags = Flags(pool, planes, flag_cells);
+    for (std::size_t plane = 0; plane < planes; ++plane)
+      for (const ResultPtr& factor : factors)
+        merge_flags(product->flags, plane, factor->flags, factor->flags.planes() == planes ? plane : 0, 1);
+  }
+  product->status = Result::Status::ok;
+  return product;
+}
+
+JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPtr> found) {
   JonesPlanes of;
+  const std::size_t first_core = problem_.equations[equation].weight >= 0 ? 2 : 1;
+  std::vector<ResultPtr> results(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(first_core));
+  std::size_t at = first_core;
+  for (const JonesTerm& term : products_.model(equation).terms) {
+    const std::size_t n = 1 + term.beside.size();
+    results.push_back(n == 1 ? found[at] : product_of(found.subspan(at, n), evaluator_.pool()));
+    at += n;
+  }
   for (const ResultPtr& result : results) {
     of.results.push_back(result.get());
+    of.kept.push_back(result);
     of.cells = broadcast(of.cells, result->value.cells());
     if (!result->flags.empty()) of.cells = broadcast(of.cells, result->flags.cells());
   }

@@ -48,6 +48,19 @@ class Walk {
 
   /// `so_far`: what stands around a node, and its sign.
   bool visit(int node, JonesTerm so_far) {
+    if (algebra_of(forest_, node) != Algebra::product) return follow(node, std::move(so_far));
+    const std::size_t n_term = model_.terms.size();
+    const bool diagonal = model_.diagonal;
+    if (follow(node, so_far)) return true;
+    model_.terms.resize(n_term);
+    model_.diagonal = diagonal;
+    return take_factors(node, std::move(so_far));
+  }
+
+  JonesModel take() { return std::move(model_); }
+
+ private:
+  bool follow(int node, JonesTerm so_far) {
     if ((forest_.dependencies(node) & kIteration) != 0) return false;  // not the same at each step
     if (!solvable(forest_, node)) {
       so_far.core = node;
@@ -86,9 +99,40 @@ class Walk {
     return visit(children[static_cast<std::size_t>(core)], std::move(so_far));
   }
 
-  JonesModel take() { return std::move(model_); }
+  /// A product, element by element, of which what is fixed does not stand together, as g_p B K g_q* does not, which is
+  /// written from left to right.
+  bool take_factors(int product, JonesTerm so_far) {
+    std::vector<int> open{product}, scalars;
+    while (!open.empty()) {
+      const int node = open.back();
+      open.pop_back();
+      const std::span<const int> children = forest_.children(node);
+      const bool is_solvable = solvable(forest_, node);
+      if (is_solvable &&
+          (algebra_of(forest_, node) == Algebra::product || algebra_of(forest_, node) == Algebra::identity))
+        open.insert(open.end(), children.rbegin(), children.rend());
+      else
+        (is_solvable ? scalars : so_far.beside).push_back(node);
+    }
+    const auto is_factor = [&](int node) {
+      return is_scalar(forest_, node) && (forest_.dependencies(node) & (kData | kIteration)) == 0 &&
+             is_cell_by_cell(forest_, node);
+    };
+    const auto in_iteration = [&](int node) { return (forest_.dependencies(node) & kIteration) != 0; };
+    if (so_far.beside.size() < 2 || !std::all_of(scalars.begin(), scalars.end(), is_factor) ||
+        std::any_of(so_far.beside.begin(), so_far.beside.end(), in_iteration))
+      return false;
+    const auto fullest = std::max_element(so_far.beside.begin(), so_far.beside.end(), [&](int a, int b) {
+      return forest_.node(a).dims().size() < forest_.node(b).dims().size();
+    });
+    so_far.core = *fullest;
+    so_far.beside.erase(fullest);
+    so_far.left.insert(so_far.left.end(), scalars.begin(), scalars.end());
+    split(so_far.left, so_far.right);
+    model_.terms.push_back(std::move(so_far));
+    return true;
+  }
 
- private:
   /// Which child of a product is the visibility: the only one that depends on data (on a Spigot's UVW, say); or the
   /// only fixed one, or the only one that is a sum or product again; or else the one that holds most. -1 where it is
   /// not clear.

@@ -34,7 +34,8 @@ class ModelForest {
 
 /// One additive term of a model. Factors are nodes, from left to right.
 struct JonesTerm {
-  int core = 0;  ///< M: depends on no solvable Parm
+  int core = 0;             ///< M: depends on no solvable Parm
+  std::vector<int> beside;  ///< what M is multiplied with element by element, likewise
   std::vector<int> left, right;
   bool flags_merge = false;  ///< a matrix product is involved: a cell of M is flagged as a whole
   bool minus = false;        ///< it is taken off: what is summed up is of -M

@@ -22,7 +22,11 @@ def test_children_before_repeated_ones_may_have_their_names(places):
     assert [forest.evaluate(node, rt.Cells(0.0, 1e9)).item() for node in (ns.mux, ns.last)] == [3, 3]
 
 
-@pytest.mark.parametrize("qualifier", [(i for i in "ab"), object(), 3 * units.m, lambda: 1], ids=str)
+@pytest.mark.parametrize(
+    "qualifier",
+    [(i for i in "ab"), object(), 3 * units.m, lambda: 1],
+    ids=["generator", "object", "quantity", "function"],
+)
 def test_what_has_no_text_of_its_own_is_no_qualifier(qualifier):
     with pytest.raises(rt.Error, match=r"is no qualifier: .*expected text"):
         rt.NodeScope().V(qualifier)
