@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/core/fingerprint.h"
 #include "runtime/core/values/flag_rules.h"
 #include "runtime/solve/equations/generic_source.h"
 #include "runtime/solve/jones/jones_planes.h"
@@ -89,7 +88,8 @@ std::vector<std::vector<int>> JonesSweep::own_nodes(std::span<const Stretch> str
   return below;
 }
 
-/// The product, element by element, of results of which some are scalars.
+/// The product, element by element, of results of which some are scalars. It is no node's, so that no device can know
+/// it again.
 std::shared_ptr<const Result> product_of(std::span<const ResultPtr> factors, memory::Pool& pool) {
   std::vector<const Vells*> values;
   auto product = std::make_shared<Result>();
@@ -101,7 +101,6 @@ std::shared_ptr<const Result> product_of(std::span<const ResultPtr> factors, mem
     cells = broadcast(cells, factor->value.cells());
     flag_cells = broadcast(flag_cells, factor->flags.empty() ? CellShape{} : factor->flags.cells());
     planes = std::max(planes, factor->flags.planes());
-    product->stamp = mix(product->stamp, factor->stamp);
   }
   bring_to_host(values);
   product->value = Vells(pool, NumberType::complex, dims, cells);
