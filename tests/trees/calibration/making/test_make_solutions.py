@@ -8,6 +8,7 @@ from astropy.time import Time
 
 import rimetree as rt
 from rimetree import calibration
+from rimetree.calibration.making import make_solutions
 from rimetree.calibration.making.make_solutions import _unit_vectors
 from rimetree.calibration.solutions.parallactic import parallactic_solutions
 
@@ -158,6 +159,15 @@ def test_what_was_made_is_what_a_calibration_finds(kat7, tmp_path, command):
                 assert not bad.any()
                 seen.append(np.einsum("tfpij,tfqkj->tfpqik", jones, jones.conj()))
             np.testing.assert_allclose(seen[1], seen[0], atol=2e-5)
+
+
+def test_solutions_that_do_not_fit_into_memory_are_refused(kat7, monkeypatch):
+    monkeypatch.setattr(make_solutions, "free_memory_bytes", lambda: 30_000)
+    with pytest.raises(
+        calibration.CalibrationError, match=r"24 times, 6 frequencies, 7 antennas .* give longer"
+    ):
+        make(kat7, "G: diag, 1slot, 1chan, phase 1rad")
+    make(kat7, "G: diag, 1min, phase 1rad")
 
 
 def test_files_are_not_replaced_and_directions_need_a_sky(kat7, tmp_path, command):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import checked
+from ...machine import free_memory_bytes
 from ...ms import MsGroup, groups, inspect, numbered_scans, sample_coordinates, slot_times
 from ...observing.antenna_uvw import evaluate_uvw
 from ...observing.mounts import NO_PLACE_M, horizon
@@ -129,6 +131,7 @@ class _Made:
             self.directions_rad = {name: places[name] for name in directions}
         axes = {"time_s": times.centre, "frequency_hz": frequencies, "antennas": tuple(observed.antenna_xyz_m)}
         shape = (len(times.centre), len(frequencies), len(axes["antennas"]), len(directions), len(term.elements))
+        _require_memory(made, shape)
         random = np.random.default_rng([seed % 2**64, *term.name.encode()])
         if made.screen is None:
             xyz_m = observed.antenna_xyz_m
@@ -159,9 +162,21 @@ class _Made:
             antennas=self._antennas,
             directions=self._directions,
             value=values,
-            sigma={quantity: np.zeros(shape) for quantity in values},
+            sigma={quantity: np.broadcast_to(0.0, shape) for quantity in values},
             flag=np.zeros(shape, dtype=bool),
             text=term.text,
+        )
+
+
+def _require_memory(made: MadeTerm, shape: tuple[int, ...]) -> None:
+    """Raises `CalibrationError` where solutions of [T, F, A, D, E] do not fit into memory."""
+    # Values, random numbers, and what is written, of each quantity.
+    need, free = 6 * 8 * math.prod(shape) * len(made.term.kind.quantities), free_memory_bytes()
+    if need > free:
+        times, frequencies, antennas, directions, _ = shape
+        raise CalibrationError(
+            f'term "{made}": {times} times, {frequencies} frequencies, {antennas} antennas and {directions} directions '
+            f"take {need / 2**30:.3g} GiB, and {free / 2**30:.3g} GiB are free; give longer intervals"
         )
 
 
