@@ -163,9 +163,7 @@ def test_what_was_made_is_what_a_calibration_finds(kat7, tmp_path, command):
 
 def test_solutions_that_do_not_fit_into_memory_are_refused(kat7, monkeypatch):
     monkeypatch.setattr(make_solutions, "free_memory_bytes", lambda: 30_000)
-    with pytest.raises(
-        calibration.CalibrationError, match=r"24 times, 6 frequencies, 7 antennas .* give longer"
-    ):
+    with pytest.raises(calibration.CalibrationError, match=r"24 times, 6 frequencies, 7 antennas .* give longer"):
         make(kat7, "G: diag, 1slot, 1chan, phase 1rad")
     make(kat7, "G: diag, 1min, phase 1rad")
 
