@@ -18,6 +18,7 @@ _MODULES = {
     "solutions.casa_tables": "casa_order_warning read_casa_table",
     "solutions.casa_writing": "write_casa_tables",
     "calibrating": "calibrate check",
+    "solutions.comparison": "SolutionDifference compare_solutions",
     "solutions.choosing": "chain_for solutions_for",
     "solutions.correction": "JonesUse check_correction correct correction_bytes count_new_flags",
     "errors": "CalibrationError",

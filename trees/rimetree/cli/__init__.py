@@ -23,6 +23,7 @@ _COMMANDS = {
     "apply": ("apply", "Apply solutions to a Measurement Set, or subtract a model with them."),
     "beam-solutions": ("beam_solutions", "Write beams of antennas in one direction as solutions."),
     "convert-solutions": ("convert_solutions", "Write solutions in another format: H5parm, or tables of CASA."),
+    "compare-solutions": ("compare_solutions", "Say how far solutions are from others, such as true ones."),
     "plot-solutions": ("plot_solutions", "Plot solutions against time and frequency: PNG, PDF, HTML."),
     "run": ("run", "Run a tree script, over a Measurement Set or without one."),
     "flags": ("flags", "List, save and restore versions of the flags of a Measurement Set."),
