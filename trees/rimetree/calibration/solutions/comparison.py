@@ -47,8 +47,8 @@ def compare_solutions(
     """Compare each of the true solution sets, in all its directions, with that of the nearest frequencies.
 
     `method`: between solutions, "nearest" or "linear". Compared are at most 256 times and 64 frequencies at which
-    either has solutions, and both have some near. Raises `CalibrationError` where they have no two antennas, or no times, in
-    common, and where feeds differ.
+    either has solutions, and both have some near. Raises `CalibrationError` where they have no two antennas, or no
+    times, in common, and where feeds differ.
     """
     if not true or not found:
         raise CalibrationError("there are no solutions to compare")
