@@ -126,7 +126,6 @@ struct Parts {
     for (const auto& [factor, elements] : other.of_factor) of_factor[factor] |= elements;
     return *this;
   }
-  friend bool operator==(const Parts&, const Parts&) = default;
 };
 
 /// Whether a number is 0 by how the tree is written.
@@ -231,7 +230,15 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
     const auto factors = evaluation.children();
     if (!is_small(evaluation) || std::none_of(factors.begin(), factors.end(), of_elements)) return;
     const std::vector<Parts> product = pattern<Parts>(evaluation);
-    if (std::all_of(product.begin(), product.end(), [&](const Parts& one) { return one == product[0]; })) return;
+    const auto reads_all = [&](const Parts& one) {
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        const auto own = one.of_factor.find(i);
+        const ZeroElements all = first_elements(factors[i]->value.dims().size());
+        if (factors[i]->flags.planes() > 1 && (own == one.of_factor.end() || own->second != all)) return false;
+      }
+      return true;
+    };
+    if (std::all_of(product.begin(), product.end(), reads_all)) return;  // the default rule gives the same
     Flags flags(evaluation.pool, product.size(), flag_cells(evaluation));
     for (std::size_t e = 0; e < product.size(); ++e)
       for (std::size_t i = 0; i < evaluation.children().size(); ++i) {

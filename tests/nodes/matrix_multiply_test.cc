@@ -120,5 +120,25 @@ TEST(MatrixMultiplyNode, KnowsZerosOfWhatMatricesAreMadeOf) {
   for (std::size_t e = 0; e < 4; ++e) EXPECT_EQ(flag_at(x->flags, e), (std::vector<int>{0, 1, 2, 0}[e]));
 }
 
+TEST(MatrixMultiplyNode, KnowsZerosThatStayZeroElementByElement) {
+  TestForest forest;
+  forest.constant("m", kA).flagged("f", "m", array({4, 1, 1}, {0, 1, 2, 0}));
+  forest.constant("zero", 0.0).node("t", "Time", {}).constant("unit", array({2, 2}, {1, 0, 0, 1}));
+  forest.node("c", "Composer", {"t", "zero", "zero", "t"}, {{"dims", array({2}, {2, 2})}});
+  forest.node("transposed", "Transpose", {"c"}).node("conjugate", "Conj", {"transposed"});
+  forest.node("negative", "Negate", {"conjugate"}).node("sum", "Add", {"negative", "unit", "unit"});
+  forest.node("difference", "Subtract", {"sum", "unit"});
+  const ResultPtr x = forest.node("x", "MatrixMultiply", {"difference", "f"}).evaluate("x");
+  expect_ok(x);
+  for (std::size_t e = 0; e < 4; ++e) EXPECT_EQ(flag_at(x->flags, e), (std::vector<int>{0, 1, 2, 0}[e]));
+  // A number that is added is in all elements, and functions of 0 need not be 0.
+  forest.node("shifted", "Add", {"difference", "t"}).node("y", "MatrixMultiply", {"shifted", "f"});
+  const ResultPtr y = forest.evaluate("y");
+  for (std::size_t e = 0; e < 4; ++e) EXPECT_EQ(flag_at(y->flags, e), (std::vector<int>{2, 1, 2, 1}[e]));
+  forest.node("cosine", "Cos", {"difference"}).node("z", "MatrixMultiply", {"cosine", "f"});
+  const ResultPtr z = forest.evaluate("z");
+  for (std::size_t e = 0; e < 4; ++e) EXPECT_EQ(flag_at(z->flags, e), (std::vector<int>{2, 1, 2, 1}[e]));
+}
+
 }  // namespace
 }  // namespace rimetree::test
