@@ -44,6 +44,8 @@ def test_screens_have_what_is_usual_but_for_what_is_said():
     assert usual == Screen(300e3, 1000e3, 100.0, 0.02, 10e3, None)
     own = parse_made_term("T: tec, spread 0.5TECU at 500m, height 200km, outer 50km, wind 5m/s 90deg").screen
     assert own == Screen(200e3, 50e3, 5.0, 0.5, 500.0, math.radians(90))
+    apart = parse_made_term("T: tec, spread 0.5 TECU at 500 m, height 200 km, outer 50 km, wind 5 m/s -270 deg").screen
+    assert apart == Screen(200e3, 50e3, 5.0, 0.5, 500.0, math.radians(-270))
     assert parse_made_term("T: tec, spread 1TECU at 1km, wind 36km/h").screen.wind_m_s == pytest.approx(10)
     vapour = parse_made_term("K: delay, scalar, 10s, spread 1mm at 1km").screen
     assert (vapour.height_m, vapour.outer_m, vapour.wind_m_s) == (1e3, 6e3, 10.0)
@@ -61,7 +63,8 @@ def test_screens_have_what_is_usual_but_for_what_is_said():
         ("G: diag, phase 20", "expected a number and rad, deg"),
         ("G: diag, phase 1e999deg", "expected a number"),
         ("G: diag, phase", "expected a number"),
-        ("D: leakage, spread -3%", "expected a number"),
+        ("D: leakage, spread -3%", "must not be negative"),
+        ("T: tec, spread 1TECU at 1km, height 0km", "'height 0km' must not be 0"),
         ("G: diag, phase 3deg, phase 4deg", "again"),
         ("G: diag, 1min, phase 3deg, over 1h, over 2h", "again"),
         ("G: diag, phase 3deg, over 1h", '"1min"'),
@@ -74,7 +77,7 @@ def test_screens_have_what_is_usual_but_for_what_is_said():
         ("T: tec, 10s, spread 1TECU at 10km, over 1h", "wind"),
         ("T: tec, 10s, spread 1TECU at 10km, plane", "goes without"),
         ("T: tec, 10s, 1chan, spread 1TECU at 10km", "goes without"),
-        ("T: tec, 10s, spread 1TECU at 0km", "are positive"),
+        ("T: tec, 10s, spread 1TECU at 0km", "must not be 0"),
         ("T: tec, spread 1TECU at 10", "expected a number and m, km"),
         ("K: delay, 10s, spread 1mm at 1km", "the same for both feeds"),
         ("F: faraday, 10s, spread 1rad/m2 at 1km", "can be of a screen"),

@@ -129,6 +129,13 @@ def test_a_screen_follows_the_field_that_is_observed(tmp_path):
     slant = solutions["T"].value["tec"][:, 0, 0, 0, 0]
     of_field = np.array([field for _, field, _ in rt.ms.slot_times(tmp_path / "b.ms")])
     assert slant[of_field == 0].min() > slant[of_field == 1].max() + 0.05
+    # Intervals that do not divide scans end with them, and are of their field.
+    (solutions,) = make(tmp_path / "b.ms", "T: tec, 2min, spread 0TECU at 1km, mean 1TECU")
+    term = solutions["T"]
+    assert term.shape[0] == 12
+    assert term.field_ids.tolist() == [0] * 3 + [1] * 3 + [0] * 3 + [1] * 3
+    of_field = term.value["tec"][:, 0, 0, 0, 0]
+    assert of_field[term.field_ids == 0].min() > of_field[term.field_ids == 1].max() + 0.05
 
 
 def test_what_was_made_is_what_a_calibration_finds(kat7, tmp_path, command):
@@ -161,6 +168,67 @@ def test_what_was_made_is_what_a_calibration_finds(kat7, tmp_path, command):
             np.testing.assert_allclose(seen[1], seen[0], atol=2e-5)
 
 
+def test_the_same_seed_is_the_same_screen_whatever_the_intervals(kat7):
+    text = "T: tec, {}, per patch, spread 0.1TECU at 1km"
+    (fine, _), (coarse, _) = (make(kat7, text.format(one), sky=SKY) for one in ("10s", "30s"))
+    # The middle of 30 s is the middle of its second slot.
+    np.testing.assert_allclose(coarse["T"].value["tec"], fine["T"].value["tec"][1::3], atol=1e-6)
+
+
+def test_what_turns_linear_feeds_is_none_of_circular_ones(tmp_path):
+    rt.ms.create(tmp_path / "c.ms", "vla-d", phase_centre_rad=(0.5, 0.6), duration_s=60.0, integration_s=30.0,
+                 bands=rt.ms.Band.regular(1.4e9, 1e6, 1))  # fmt: skip
+    for kind in ("rotation, spread 3deg", "faraday, spread 1rad/m2"):
+        with pytest.raises(calibration.CalibrationError, match="circular"):
+            make(tmp_path / "c.ms", f"R: {kind}")
+    make(tmp_path / "c.ms", "P: parallactic", "X: crosshand, spread 10deg")
+
+
+def test_what_is_below_the_horizon_is_warned_of(kat7):
+    low = rt.sky.SkyModel([*SKY, rt.sky.Source("low", 0.5 + np.pi, 0.6, (1.0, 0.0, 0.0, 0.0), patch="low")])
+    with pytest.warns(UserWarning, match="low goes down to -.* below the horizon"):
+        make(kat7, "T: tec, per patch, spread 0.1TECU at 1km", sky=low)
+
+
+def test_the_same_name_twice_and_no_term_are_refused(kat7):
+    for texts in ((), ("G: diag, phase 1rad", "G: scalar, phase 1rad")):
+        with pytest.raises(calibration.CalibrationError, match="different names"):
+            calibration.make_solutions(kat7, [calibration.parse_made_term(one) for one in texts])
+
+
+def test_directions_without_the_term_keep_the_unit_matrix(kat7, tmp_path, command):
+    rt.sky.write(SKY, tmp_path / "sky.txt", "bbs")
+    sky = ("--sky", tmp_path / "sky.txt")
+    term = ("--term", "E: scalar, per patch far, mean 0.5")
+    command("make-solutions", kat7, "--out", tmp_path / "e.h5", *sky, *term)
+    command("simulate", kat7, *sky, "--solutions", tmp_path / "e.h5", "--column", "SEEN")
+    for name, patch in (("NEAR", "near"), ("FAR", "far")):
+        command("simulate", kat7, *sky, "--patch", patch, "--column", name)
+    for tile in rt.ms.tiles(kat7, ["SEEN", "NEAR", "FAR"], time_slots=100):
+        seen, near, far = (tile["columns"][name] for name in ("SEEN", "NEAR", "FAR"))
+        np.testing.assert_allclose(seen, near + 0.25 * far, atol=1e-5)
+
+
+def test_phases_go_on_as_they_are_stored(kat7, tmp_path):
+    """Between values that are drawn there are straight lines, whatever turns others beside them make."""
+    texts = [
+        "K: delay, scalar, 1min, spread 3ns",
+        "G: scalar, 1min, amplitude 10%",
+        "P: phase, scalar, 1min, spread 9rad",
+    ]
+    sets = make(kat7, *texts)
+    calibration.write_h5parm(tmp_path / "d.h5", sets)
+    solutions = calibration.read_solutions(tmp_path / "d.h5")[0]
+    times = np.linspace(solutions["K"].time_s[0], solutions["K"].time_s[-1], 19)
+    jones, _ = solutions.jones("ANT-2", times, np.array([1.3e9]), method="linear")
+    value = {
+        (name, quantity): np.interp(times, solutions["K"].time_s, solutions[name].value[quantity][:, 0, 2, 0, 0])
+        for name, quantity in (("K", "clock"), ("G", "amplitude"), ("P", "phase"))
+    }
+    expected = value["G", "amplitude"] * np.exp(1j * (2 * np.pi * 1.3e9 * value["K", "clock"] + value["P", "phase"]))
+    np.testing.assert_allclose(jones[:, 0, 0, 0], expected, atol=1e-9)
+
+
 def test_solutions_that_do_not_fit_into_memory_are_refused(kat7, monkeypatch):
     monkeypatch.setattr(make_solutions, "free_memory_bytes", lambda: 30_000)
     with pytest.raises(calibration.CalibrationError, match=r"24 times, 6 frequencies, 7 antennas .* give longer"):
@@ -178,3 +246,6 @@ def test_files_are_not_replaced_and_directions_need_a_sky(kat7, tmp_path, comman
     assert "there is no option" in command(
         "make-solutions", kat7, "--out", tmp_path / "b.h5", "--term", "K: delay, spred 1ns", code=1
     )
+    rt.sky.write(SKY, tmp_path / "sky.txt", "bbs")
+    sky = ("--sky", tmp_path / "sky.txt", "--out", tmp_path / "sky.txt", "--overwrite")
+    assert "is the sky model" in command("make-solutions", kat7, *sky, *of_patches, code=2)

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from rimetree.calibration import Screen
-from rimetree.calibration.making.screens import crossings, screen_values
+from rimetree.calibration.making.screens import crossings, over_ground, screen_values
 
 OUTER_M = 20e3
 
@@ -42,7 +42,7 @@ def test_the_wind_moves_it():
     # What is over a place is 1 km further to the east 100 s later.
     places = np.array([[[0.0, 0.0], [1000.0, 0.0]], [[0.0, 0.0], [1000.0, 0.0]]])
     values = screen_values(screen, places, time_s, np.random.default_rng(1))
-    assert values[1, 1] == pytest.approx(values[0, 0], abs=1e-9)
+    assert values[1, 1] == pytest.approx(values[0, 0], abs=1e-5)  # so long after the epoch
     assert abs(values[1, 0] - values[0, 0]) > 0.05
 
 
@@ -69,10 +69,21 @@ def test_lines_of_sight_cross_it_where_triangles_say(height_m):
     centre = np.array([0.0, 0.0, radius_m])
     for zenith in (0.0, 0.5, 1.2):
         towards = np.array([math.sin(zenith), 0.0, math.cos(zenith)])
-        place, slant = crossings(centre, towards, centre, height_m)
+        place, slant = crossings(centre, towards, height_m)
         # The sine theorem, in the triangle of the middle of the Earth, the antenna and the crossing.
         there = math.asin(radius_m * math.sin(zenith) / (radius_m + height_m))
         assert slant == pytest.approx(1 / math.cos(there), rel=1e-12)
         at_middle = zenith - there
         expected = (radius_m + height_m) * np.array([math.sin(at_middle), 0.0, math.cos(at_middle)])
         np.testing.assert_allclose(place, expected, rtol=1e-12, atol=1e-5)
+
+
+def test_an_array_as_wide_as_a_continent_has_horizons_of_its_own():
+    """At the zenith of each antenna the way is 1, and places are as far apart as along the ground."""
+    longitude = np.radians([-120.0, -90.0, -64.0])
+    xyz = 6.371e6 * np.stack([np.cos(longitude), np.sin(longitude), 0 * longitude], axis=-1)
+    places, slant = crossings(xyz, xyz / 6.371e6, 300e3)
+    np.testing.assert_allclose(slant, 1, rtol=1e-12)
+    ground = over_ground(places, xyz[1])
+    np.testing.assert_allclose(ground[:, 0], 6.671e6 * (longitude - longitude[1]), rtol=1e-9, atol=1e-3)
+    np.testing.assert_allclose(ground[:, 1], 0, atol=1e-3)

@@ -31,6 +31,7 @@ from ..terms.terms import Term, parse_term
 from .screens import USUAL_SCREENS, Screen
 
 _AMOUNT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)")
+_TWO_AMOUNTS = re.compile(r"(\S*\d\s*[A-Za-z/]+)\s+(\S*\d\s*[A-Za-z]+)")
 _PART = {"": 1.0, "%": 0.01}
 _ANGLE = {"rad": 1.0, "deg": math.pi / 180}
 _LENGTH = {"m": 1.0, "km": 1e3}
@@ -153,7 +154,10 @@ def _readers(units: Mapping[str, Mapping[str, float]]) -> dict:
             raise CalibrationError(f"term {text!r}: this kind has no {word!r}; what its values can be given: {known}")
         number, found_at, length = rest.partition(" at ") if at else (rest, "", "")
         value = {word: _number(text, option, number, units[word], negative=word == "mean")}
-        return value | ({"at_m": _number(text, option, length, _LENGTH)} if found_at else {})
+        at_m = _number(text, option, length, _LENGTH) if found_at else None
+        if at_m == 0:
+            raise CalibrationError(f"term {text!r}: {option!r}: the distance must not be 0")
+        return value | ({"at_m": at_m} if found_at else {})
 
     def spread(text, option, rest) -> dict:
         return amount(text, option, rest, at=True)
@@ -163,10 +167,14 @@ def _readers(units: Mapping[str, Mapping[str, float]]) -> dict:
         return {"over_s" if rest.strip().endswith(tuple(_TIME)) else "over_hz": value}
 
     def length(text, option, rest) -> dict:
-        return {f"{option.split()[0]}_m": _number(text, option, rest, _LENGTH)}
+        value = _number(text, option, rest, _LENGTH)
+        if value == 0:
+            raise CalibrationError(f"term {text!r}: {option!r} must not be 0")
+        return {f"{option.split()[0]}_m": value}
 
     def wind(text, option, rest) -> dict:
-        speed, _, azimuth = rest.strip().partition(" ")
+        match = _TWO_AMOUNTS.fullmatch(rest.strip())
+        speed, azimuth = match.groups() if match else (rest, None)
         found = {"wind_m_s": _number(text, option, speed, _SPEED)}
         return found | ({"towards_rad": _number(text, option, azimuth, _ANGLE, negative=True)} if azimuth else {})
 
@@ -179,7 +187,9 @@ def _readers(units: Mapping[str, Mapping[str, float]]) -> dict:
 def _number(text: str, option: str, said: str, units: Mapping[str, float], *, negative: bool = False) -> float:
     match = _AMOUNT.fullmatch(said.strip())
     factor = units.get(match[2]) if match else None
-    if factor is None or (float(match[1]) < 0 and not negative) or not math.isfinite(float(match[1])):
+    if factor is not None and float(match[1]) < 0 and not negative:
+        raise CalibrationError(f"term {text!r}: {option!r} must not be negative")
+    if factor is None or not math.isfinite(float(match[1])):
         names = ", ".join(unit or "no unit" for unit in units)
         raise CalibrationError(f"term {text!r}: {option!r}: expected a number and {names}, found {said.strip()!r}")
     return float(match[1]) * factor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,15 +21,17 @@ from ...sky import SkyModel
 from ..errors import CalibrationError
 from ..model.models import PredictedSky
 from ..plan.solve_trees import directions_of
+from ..solutions.choosing import FIELDS, fields_text
 from ..solutions.parallactic import is_known, parallactic_solutions
 from ..solutions.slots_of_fields import distinct
 from ..solutions.solutions import WINDOWS, Solutions, windows_text
-from ..solutions.term_solutions import TermSolutions
+from ..solutions.term_solutions import AS_STORED, TermSolutions
 from ..terms.grid import Axis, channels_of, times_of
-from ..terms.terms import check_antennas
+from ..terms.kinds import ROTATIONS
+from ..terms.terms import Term, check_antennas
 from .made_terms import MadeTerm
 from .random_values import Scatter, scattered, with_given
-from .screens import crossings, screen_values
+from .screens import crossings, over_ground, screen_values
 
 Float64Array = NDArray[np.float64]
 
@@ -46,19 +49,35 @@ def make_solutions(
     sources are the directions of terms. The same seed gives the same values of a term, whatever the others are.
     Raises `CalibrationError` where terms, sky and set do not fit together.
     """
+    names = [made.term.name for made in terms]
+    if len(set(names)) < max(1, len(names)):
+        raise CalibrationError(f"expected terms of different names, found {', '.join(names) or 'none'}")
     if any(made.term.per for made in terms) and sky is None:
         raise CalibrationError("terms of directions want the sky model whose patches or sources they are of")
     observed = _Observed.of(os.fspath(path))
     check_antennas([made.term for made in terms], list(observed.antenna_xyz_m))
     model = None if sky is None else PredictedSky(sky)
     made_terms = [_Made(made, observed, model, seed) for made in terms]
-    return [_solutions(observed, window, made_terms, seed) for window in observed.windows]
+    pinned = (
+        {} if model is None else _pinned([made.term for made in terms], model, next(iter(observed.centres.values())))
+    )
+    return [_solutions(observed, window, made_terms, pinned, seed) for window in observed.windows]
+
+
+def _pinned(terms: Sequence[Term], model: PredictedSky, centre_rad: tuple[float, float]) -> dict:
+    """{direction: place} of those that keep the unit matrix while terms act on others."""
+    found: dict[str, tuple[float, float]] = {}
+    for per in {term.per for term in terms} - {None}:
+        acting = [term for term in terms if term.per == per]
+        places = model.radec_rad(per, centre_rad)
+        found |= {name: place for name, place in places.items() if not any(term.acts_on(name) for term in acting)}
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Observed:
     """What a set says. `slots` [slot]: times that ascend, `scan` and `field` of each; `windows`: {data description:
-    (centres, widths of channels)}; `centres`: {field: phase centre}."""
+    (centres, widths of channels)}; `centres`, `field_names`: {field: phase centre, name}."""
 
     path: str
     feed: str
@@ -69,6 +88,8 @@ class _Observed:
     slot_width_s: float
     windows: dict[int, tuple[Float64Array, Float64Array]]
     centres: dict[int, tuple[float, float]]
+    field_names: dict[int, str]
+    uvw_family: str
 
     @classmethod
     def of(cls, path: str) -> _Observed:
@@ -94,6 +115,8 @@ class _Observed:
             max(float(np.median(widths_s)), 1e-6),
             windows,
             {group.field_id: group.phase_centre_rad for group in parts},
+            {group.field_id: group.field_name for group in parts},
+            summary["uvw"]["family"],
         )
 
     def require_positions(self, made: MadeTerm) -> None:
@@ -109,6 +132,27 @@ def _positions(parts: Sequence[MsGroup]) -> dict[str, Float64Array]:
     return {parts[0].antenna_names[one]: parts[0].antenna_xyz_m[one] for one in antennas}
 
 
+@dataclass(frozen=True, eq=False)
+class _Times:
+    """Intervals along time: `centre_s`, `width_s` [T]; `field` [T] of those that are cut by field."""
+
+    centre_s: Float64Array
+    width_s: Float64Array
+    field: NDArray[np.integer] | None
+
+    @classmethod
+    def of(cls, made: MadeTerm, observed: _Observed) -> _Times:
+        """Over all fields, but for screens of the whole sky, which are seen in the direction of the field."""
+        term, slots = made.term, observed.slots
+        by_field = made.screen is not None and term.per is None
+        ends = np.flatnonzero(np.diff(observed.field)) + 1 if by_field else []
+        runs = np.split(np.arange(len(slots)), ends)
+        axes = [times_of(slots[run], observed.slot_width_s, term.time, observed.scan[run]) for run in runs]
+        field = np.repeat([observed.field[run[0]] for run in runs], [len(axis.centre) for axis in axes])
+        centre_s, width_s = (np.concatenate([getattr(axis, name) for axis in axes]) for name in ("centre", "width"))
+        return cls(centre_s, width_s, field if by_field else None)
+
+
 class _Made:
     """The values of a term on all its intervals, of all windows."""
 
@@ -121,7 +165,12 @@ class _Made:
         self._known = None
         if made.screen is not None or term.plane:
             observed.require_positions(made)
-        times = times_of(observed.slots, observed.slot_width_s, term.time, observed.scan)
+        if term.kind.name in ROTATIONS and observed.feed != "linear":
+            raise CalibrationError(
+                f'term "{made}": {term.kind.name} turns linear feeds; those of {observed.path} are circular, where it is '
+                "a phase between the feeds: draw a phase"
+            )
+        times = _Times.of(made, observed)
         bands = _bands(observed, made)
         frequencies = np.unique(np.concatenate([axis.centre for axis in bands.values()]))
         directions: tuple[str, ...] = ("",)
@@ -129,8 +178,8 @@ class _Made:
             directions = directions_of(term, model)
             places = model.radec_rad(term.per, next(iter(observed.centres.values())))
             self.directions_rad = {name: places[name] for name in directions}
-        axes = {"time_s": times.centre, "frequency_hz": frequencies, "antennas": tuple(observed.antenna_xyz_m)}
-        shape = (len(times.centre), len(frequencies), len(axes["antennas"]), len(directions), len(term.elements))
+        axes = {"time_s": times.centre_s, "frequency_hz": frequencies, "antennas": tuple(observed.antenna_xyz_m)}
+        shape = (len(times.centre_s), len(frequencies), len(axes["antennas"]), len(directions), len(term.elements))
         _require_memory(made, shape)
         random = np.random.default_rng([seed % 2**64, *term.name.encode()])
         if made.screen is None:
@@ -138,7 +187,7 @@ class _Made:
             values = with_given(made, scattered(made, Scatter(made, axes, shape, xyz_m, random)))
         else:
             (quantity,) = term.kind.quantities
-            of_screen = _of_screen(made, observed, times.centre, self.directions_rad, random)  # [T, A, D]
+            of_screen = _of_screen(made, observed, times, self.directions_rad, random)  # [T, A, D]
             values = {quantity: np.broadcast_to(of_screen[:, None, :, :, None], shape).copy()}
         self._times, self._bands, self._frequencies, self._values = times, bands, frequencies, values
         self._antennas, self._directions = axes["antennas"], directions
@@ -155,8 +204,8 @@ class _Made:
             term.name,
             term.kind.name,
             term.elements,
-            time_s=self._times.centre,
-            time_width_s=self._times.width,
+            time_s=self._times.centre_s,
+            time_width_s=self._times.width_s,
             frequency_hz=axis.centre,
             frequency_width_hz=axis.width,
             antennas=self._antennas,
@@ -165,6 +214,8 @@ class _Made:
             sigma={quantity: np.broadcast_to(0.0, shape) for quantity in values},
             flag=np.zeros(shape, dtype=bool),
             text=term.text,
+            convention=AS_STORED,
+            field_ids=self._times.field,
         )
 
 
@@ -190,23 +241,32 @@ def _bands(observed: _Observed, made: MadeTerm) -> dict[int, Axis]:
 
 
 def _of_screen(
-    made: MadeTerm, observed: _Observed, time_s: Float64Array, directions_rad: dict, random: np.random.Generator
+    made: MadeTerm, observed: _Observed, times: _Times, directions_rad: dict, random: np.random.Generator
 ) -> Float64Array:
     """[time, antenna, direction]; of the whole sky at the phase centre of the field that is observed then."""
-    xyz_m = np.array(list(observed.antenna_xyz_m.values()))
-    centre_m = xyz_m.mean(axis=0)
+    xyz_m, time_s = np.array(list(observed.antenna_xyz_m.values())), times.centre_s
     towards = np.empty((len(time_s), max(1, len(directions_rad)), 3))
-    if directions_rad:
-        for k, radec in enumerate(directions_rad.values()):
-            towards[:, k] = _unit_vectors(radec, time_s)
-    else:
-        field = observed.field[np.clip(np.searchsorted(observed.slots, time_s), 0, len(observed.slots) - 1)]
-        for one in np.unique(field):
-            towards[field == one, 0] = _unit_vectors(observed.centres[int(one)], time_s[field == one])
-    places, slant = crossings(xyz_m[:, None], towards[:, None], centre_m, made.screen.height_m)
-    east, north, _ = horizon(centre_m)
-    on_screen = np.stack([places @ east, places @ north], axis=-1)
+    for k, radec in enumerate(directions_rad.values()):
+        towards[:, k] = _unit_vectors(radec, time_s)
+    for one in np.unique(times.field) if not directions_rad else ():
+        own = times.field == one
+        towards[own, 0] = _unit_vectors(observed.centres[int(one)], time_s[own])
+    _warn_of_horizon(made, xyz_m, towards, list(directions_rad))
+    places, slant = crossings(xyz_m[:, None], towards[:, None], made.screen.height_m)
+    on_screen = over_ground(places, xyz_m.mean(axis=0))
     return slant * ((made.mean or 0.0) + screen_values(made.screen, on_screen, time_s, random))
+
+
+def _warn_of_horizon(made: MadeTerm, xyz_m: Float64Array, towards: Float64Array, names: Sequence[str]) -> None:
+    """`towards` [time, direction, 3]."""
+    sines = np.einsum("ak,tdk->tad", horizon(xyz_m)[:, 2], towards).min(axis=(0, 1))
+    if (low := np.flatnonzero(sines < 0)).size:
+        of = ", ".join(names[k] for k in low) if names else "the phase centre"
+        warnings.warn(
+            f'term "{made}": {of} goes down to {math.degrees(math.asin(sines.min())):.1f} deg of elevation; what lines '
+            "of sight below the horizon have of a screen means nothing",
+            stacklevel=4,
+        )
 
 
 def _unit_vectors(radec_rad: tuple[float, float], time_s: Float64Array) -> Float64Array:
@@ -214,7 +274,7 @@ def _unit_vectors(radec_rad: tuple[float, float], time_s: Float64Array) -> Float
     return evaluate_uvw(np.eye(3), np.zeros(3), np.asarray(radec_rad, dtype=float), time_s, 0.0)[..., 2]
 
 
-def _solutions(observed: _Observed, window: int, made_terms: Sequence[_Made], seed: int) -> Solutions:
+def _solutions(observed: _Observed, window: int, made_terms: Sequence[_Made], pinned: dict, seed: int) -> Solutions:
     from ... import __version__
 
     directions_rad = {name: radec for made in made_terms for name, radec in made.directions_rad.items()}
@@ -222,13 +282,16 @@ def _solutions(observed: _Observed, window: int, made_terms: Sequence[_Made], se
         tuple(made.of_window(window) for made in made_terms),
         observed.feed,
         antenna_xyz_m=observed.antenna_xyz_m,
-        direction_radec_rad=directions_rad,
+        direction_radec_rad={**directions_rad, **pinned},
         provenance={
             "program": f"RimeTree {__version__}",
             "measurement_set": os.path.realpath(observed.path),
             "data_desc_id": float(window),
             "data_desc_ids": str(window),
             WINDOWS: windows_text([observed.windows[window][0]]),
+            FIELDS: fields_text(observed.field_names),
+            "uvw_family": observed.uvw_family,
+            **({"pinned_directions": "\n".join(sorted(pinned))} if pinned else {}),
             "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
             DRAWN: f"at random, seed {seed}: {'; '.join(str(one.made) for one in made_terms)}",
         },

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..._core import SPEED_OF_LIGHT_M_S
 from ...arguments import check_fields
+from ...observing.mounts import horizon
 from ...predict import predict
 from ..errors import CalibrationError
 
@@ -29,6 +30,7 @@ _EXPONENT = -11 / 6
 _WAVES = 4096
 _LONGEST = 30.0  # wave, in outer scales
 _SHORTEST_M = 0.1
+_EPOCH_S = 5.2e9  # MJD: any, but the same for all sets, so that they see the same screen
 _ROWS = 1 << 18  # that are summed at once
 _WIDEST = 0.5  # direction cosine that stands for the shortest wave
 
@@ -60,16 +62,25 @@ USUAL_SCREENS = {
 }
 
 
-def crossings(
-    xyz_m: Float64Array, towards: Float64Array, centre_m: Float64Array, height_m: float
-) -> tuple[Float64Array, Float64Array]:
-    """Where lines of sight cross a sphere `height_m` above `centre_m`: [..., 3] (ITRF, m), and 1/cos of their angles to
-    its normal there [...]. `xyz_m`: antennas [..., 3]; `towards`: unit vectors [..., 3]; both broadcast."""
-    radius_m = np.linalg.norm(centre_m) + height_m
+def crossings(xyz_m: Float64Array, towards: Float64Array, height_m: float) -> tuple[Float64Array, Float64Array]:
+    """Where lines of sight cross a sphere `height_m` above their antenna: [..., 3] (ITRF, m), and 1/cos of their angles
+    to its normal there [...]. `xyz_m`: antennas [..., 3]; `towards`: unit vectors [..., 3]; both broadcast."""
+    radius_m = np.linalg.norm(xyz_m, axis=-1) + height_m
     along = (xyz_m * towards).sum(axis=-1)
     way_m = np.sqrt(along**2 + radius_m**2 - (xyz_m**2).sum(axis=-1)) - along
     places = xyz_m + way_m[..., None] * towards
     return places, radius_m / (way_m + along)
+
+
+def over_ground(places_m: Float64Array, centre_m: Float64Array) -> Float64Array:
+    """[..., (east, north)] of places [..., 3] (ITRF), m: as far from the zenith of `centre_m` as along a sphere around
+    the middle of the Earth, in the direction in which they lie from there."""
+    east, north, up = horizon(centre_m)
+    radius_m = np.linalg.norm(places_m, axis=-1)
+    aside = np.stack([places_m @ east, places_m @ north], axis=-1) / radius_m[..., None]
+    sine = np.linalg.norm(aside, axis=-1)
+    angle = np.arctan2(sine, places_m @ up / radius_m)
+    return aside * (radius_m * angle / np.where(sine > 0, sine, 1.0))[..., None]
 
 
 def screen_values(
@@ -78,7 +89,7 @@ def screen_values(
     """[time, ...] values of a screen at places [time, ..., (east, north)] on it, m."""
     towards_rad = random.uniform(0, 2 * math.pi) if screen.towards_rad is None else screen.towards_rad
     wind_m_s = screen.wind_m_s * np.array([math.sin(towards_rad), math.cos(towards_rad)])
-    since_s = (time_s - time_s[0]).reshape(-1, *[1] * (places_m.ndim - 1))
+    since_s = (time_s - _EPOCH_S).reshape(-1, *[1] * (places_m.ndim - 1))
     waves, variance = _waves(screen, random)
     scale = screen.spread / math.sqrt(_structure(waves, variance, screen.at_m))
     parts = random.normal(size=(2, len(waves))) * np.sqrt(variance) * scale

@@ -14,7 +14,7 @@ from ...arguments import check_fields
 from ..errors import CalibrationError
 from ..terms.terms import parse_term
 from .continued_phases import continued_phases
-from .term_solutions import TermSolutions
+from .term_solutions import AS_STORED, TermSolutions
 
 #: In the provenance: from the centre of the first channel to that of the last, of each window.
 WINDOWS = "windows_hz"
@@ -126,7 +126,7 @@ class Solutions:
 
     @functools.cached_property
     def _continued(self) -> Mapping[str, NDArray[np.float64]]:
-        return continued_phases(self.terms)
+        return continued_phases([term for term in self.terms if term.convention != AS_STORED])
 
     def _interpolation(self, term: TermSolutions) -> dict[str, Any]:
         """As `TermSolutions.jones_of` wants it."""

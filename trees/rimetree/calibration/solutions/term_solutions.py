@@ -18,6 +18,9 @@ Float64Array = NDArray[np.float64]
 INTERPOLATIONS = ("nearest", "linear")
 _ANGLES = ("phase", "rotation")
 
+#: Convention of values that were drawn: angles go on from one to the next as they are stored, by whole turns, too.
+AS_STORED = "drawn, so that angles go on from one to the next as they are stored"
+
 
 @dataclass(frozen=True, eq=False)
 class TermSolutions:
@@ -199,11 +202,11 @@ class TermSolutions:
                 values["clock"] = values.get("clock", 0.0) + values.pop("rate") * since_s
         else:
             tables = self.value if phases is None else {**self.value, "phase": phases}
+            go_on = phases is not None or self.convention == AS_STORED
             values = {}
             for q, table in tables.items():
                 along_time = [
-                    self._along_time(q, table[:, :, a, d], self.flag[:, :, a, d], times, go_on=phases is not None)
-                    for a in own
+                    self._along_time(q, table[:, :, a, d], self.flag[:, :, a, d], times, go_on=go_on) for a in own
                 ]
                 values[q] = np.empty((len(times), len(frequencies), len(own), len(self.elements)))
                 for window in [None] if windows is None else np.unique(windows):
@@ -269,7 +272,7 @@ class TermSolutions:
         result = np.empty((len(values), len(frequencies), values.shape[2]))
         for t, e in np.ndindex(len(values), values.shape[2]):
             line = self.frequency_hz[which], values[t, which, e], good[t, which, e], frequencies
-            result[t, :, e], _ = _line(*line, quantity in _ANGLES)
+            result[t, :, e], _ = _line(*line, quantity in _ANGLES and self.convention != AS_STORED)
         return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import click
@@ -11,6 +12,16 @@ from ..options.models import read_sky, sky_file_options
 from ..options.sets import require_ms
 from ..options.together import refuse_without
 from ..output import log
+
+#: {quantity: unit, and how many of it are one in tables}.
+_SHOWN = {
+    "phase": (" deg", 180 / math.pi),
+    "rotation": (" deg", 180 / math.pi),
+    "clock": (" ns", 1e9),
+    "rate": (" ps/s", 1e12),
+    "tec": (" TECU", 1.0),
+    "rotationmeasure": (" rad/m2", 1.0),
+}
 
 
 @click.command("make-solutions")
@@ -61,6 +72,8 @@ def command(ms, terms, out, overwrite, sky, sky_format, skip_unsupported, patche
     made = calibration.parse_made_terms(terms)
     if not sky and (needy := [one for one in made if one.term.per]):
         raise click.UsageError(f'term "{needy[0]}": give the sky model with --sky')
+    if sky and os.path.exists(out) and os.path.exists(sky) and os.path.samefile(out, sky):
+        raise click.UsageError(f"--out {out} is the sky model")
     if not overwrite and os.path.lexists(out):
         raise Failed(f"{out} exists; choose another name or give --overwrite")
     model = read_sky(sky, sky_format, skip_unsupported, patches) if sky else None
@@ -69,5 +82,11 @@ def command(ms, terms, out, overwrite, sky, sky_format, skip_unsupported, patche
     for term in sets[0].terms:
         n_time, n_frequency, n_antenna, n_direction, _ = term.shape
         of = f", {n_direction} directions" if term.of_directions else ""
-        log(f"{term.text}: {n_antenna} antennas, {n_time} times, {n_frequency} frequencies{of}")
+        scatter = ", ".join(
+            f"{quantity} {(values - values.mean()).std() * scale:.3g}{unit}"
+            for quantity, values in term.value.items()
+            for unit, scale in (_SHOWN.get(quantity, ("", 1.0)),)
+        )
+        about = f"{n_antenna} antennas, {n_time} times, {n_frequency} frequencies{of}"
+        log(f"{term.text}: {about}; standard deviation of {scatter}")
     log(f"wrote {out}: {len(sets)} solution set(s), one for each spectral window")
