@@ -167,8 +167,8 @@ class _Made:
             observed.require_positions(made)
         if term.kind.name in ROTATIONS and observed.feed != "linear":
             raise CalibrationError(
-                f'term "{made}": {term.kind.name} turns linear feeds; those of {observed.path} are circular, where it is '
-                "a phase between the feeds: draw a phase"
+                f'term "{made}": {term.kind.name} turns linear feeds; those of {observed.path} are circular, where '
+                "it is a phase between the feeds: draw a phase"
             )
         times = _Times.of(made, observed)
         bands = _bands(observed, made)
