@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from beam_cubes import write_cubes
 from beamfits import some_pattern, write_beamfits
+from made_calls import made_calls
 
 import rimetree as rt
 from rimetree import calibration, ms, sky, telescopes
@@ -21,7 +22,7 @@ RESULTS = {
     *(rt.SolveReport, rt.Verification, ms.Created, ms.MsGroup, ms.RunReport, sky.Skipped),
     *(calibration.CalibrationReport, calibration.ChunkReport, calibration.GroupPlan, calibration.Kind),
     *(calibration.MemoryNeed, calibration.NewFlags, calibration.Stage, calibration.FluxRatio, calibration.JonesUse),
-    *(calibration.GroupResiduals, ms.FlagChange, ms.FlagVersion),
+    *(calibration.GroupResiduals, calibration.SolutionDifference, ms.FlagChange, ms.FlagVersion),
 }
 
 WRONG_SHAPE = np.ones((2, 1, 3, 1, 2, 1, 2))
@@ -250,12 +251,8 @@ def calls(tmp_path_factory):
         "calibration.corrupted_tree": (
             calibration.corrupted_tree,
             {"ns": rt.NodeScope(), "group": group, "solutions": solutions, "sky": model, "interpolation": "nearest"}
-            | {
-                "column": "MODEL_DATA",
-                "phase_centre_rad": (0.1, 0.1),
-                "smearing": True,
-                "noise": rt.ReceiverNoise(1.0),
-            },
+            | {"column": "MODEL_DATA", "phase_centre_rad": (0.1, 0.1), "smearing": True}
+            | {"noise": rt.ReceiverNoise(1.0)},
         ),
         "calibration.calibrate": (
             calibration.calibrate,
@@ -286,6 +283,7 @@ def calls(tmp_path_factory):
             calibration.correction_bytes,
             {"group": group, "data_column": "DATA", "memory_bytes": 10**9, "time_slots": 1},
         ),
+        **made_calls(path, solutions),
         "calibration.parse_term": (calibration.parse_term, {"text": "G: diag"}),
         "calibration.parse_terms": (calibration.parse_terms, {"texts": ["G: diag"]}),
         "calibration.plan_groups": (calibration.plan_groups, {"path": path, "terms": terms, "options": options}),
