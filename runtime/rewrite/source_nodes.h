@@ -20,9 +20,8 @@ inline std::uint64_t key_of(int node, int other) {
 
 /// Why nodes that must not be part of a term are not (runtime/evaluate/made_nodes.cc says which).
 inline constexpr const char* kMustBeAsWritten =
-    "its data are flagged element by element or missing, or unknowns move its phase or shape, of which derivatives "
-    "cost "
-    "less so";
+    "its data are flagged element by element or missing, or unknowns move its phase or shape (derivatives cost less "
+    "so)";
 
 bool is_sum(Algebra algebra);
 

@@ -103,15 +103,20 @@ std::shared_ptr<const Result> product_of(std::span<const ResultPtr> factors, mem
     planes = std::max(planes, factor->flags.planes());
   }
   bring_to_host(values);
-  product->value = Vells(pool, NumberType::complex, dims, cells);
-  Complex<double>* out = product->value.complex();
+  const bool is_complex = std::any_of(values.begin(), values.end(), [](const Vells* one) { return one->is_complex(); });
+  product->value = Vells(pool, is_complex ? NumberType::complex : NumberType::real, dims, cells);
   std::vector<Operand> operands;
   for (const Vells* value : values) operands.emplace_back(*value);
+  std::size_t place = 0;
   for (std::size_t e = 0; e < dims.size(); ++e)
     for (std::size_t t = 0; t < static_cast<std::size_t>(cells[Axis::time]); ++t)
-      for (std::size_t f = 0; f < static_cast<std::size_t>(cells[Axis::frequency]); ++f, ++out) {
-        *out = operands[0].at(e, t, f);
-        for (std::size_t i = 1; i < operands.size(); ++i) *out = *out * operands[i].at(e, t, f);
+      for (std::size_t f = 0; f < static_cast<std::size_t>(cells[Axis::frequency]); ++f, ++place) {
+        Complex<double> z = operands[0].at(e, t, f);
+        for (std::size_t i = 1; i < operands.size(); ++i) z = z * operands[i].at(e, t, f);
+        if (is_complex)
+          product->value.complex()[place] = z;
+        else
+          product->value.real()[place] = z.re;
       }
   if (std::any_of(factors.begin(), factors.end(), [](const ResultPtr& factor) { return !factor->flags.empty(); })) {
     product->flags = Flags(pool, planes, flag_cells);

@@ -61,3 +61,16 @@ def test_data_are_summed_up_whatever_stands_between_the_gains(spelling):
     assert (summed.groups[0].flagged > 0) == (spelling == "flagged")
     for name, parm in summed.parms.items():
         assert parm.value == pytest.approx(generic.parms[name].value, abs=2e-3)  # wherever the four steps have led
+
+
+@pytest.mark.parametrize("method", ["auto", "generic"])
+def test_products_of_real_numbers_make_real_equations(method):
+    ns = rt.NodeScope()
+    for p in range(3):
+        ns.a(p) << rt.Parm(1.0 + 0.1 * p, solvable=True)
+    for p, q in itertools.combinations(range(3), 2):
+        ns.c(p, q) << rt.Condeq((p + 1.0) * (q + 1.0) * 6.0, ns.a(p) * rt.Constant(2.0) * ns.a(q) * rt.Constant(3.0))
+    ns.solver << rt.Solver(*(ns.c(p, q) for p, q in itertools.combinations(range(3), 2)), method=method)
+    report = rt.Forest(ns).solve(ns.solver, rt.Cells(0.0, 1e9))
+    assert sum(group.equations for group in report.groups) == 3
+    assert [float(parm.value) for parm in report.parms.values()] == pytest.approx([1, 2, 3])

@@ -67,7 +67,7 @@ def test_derivatives_of_places_are_made_as_written_and_values_together(spelling,
     forest, report = solve(spelling)
     assert report.method == "derivatives of every Condeq"  # a sum for each cell would be more than the data
     assert not any("cell by cell" in note for note in forest.notes())
-    assert any("derivatives cost less so" in note for note in forest.notes())
+    assert any("(derivatives cost less so)" in note for note in forest.notes())
     ns = rt.NodeScope()
     tree(ns, 0.0, spelling, True)
     forest = rt.Forest(ns)
