@@ -131,6 +131,9 @@ TEST(MatrixMultiplyNode, KnowsZerosThatStayZeroElementByElement) {
   const ResultPtr x = forest.node("x", "MatrixMultiply", {"difference", "f"}).evaluate("x");
   expect_ok(x);
   for (std::size_t e = 0; e < 4; ++e) EXPECT_EQ(flag_at(x->flags, e), (std::vector<int>{0, 1, 2, 0}[e]));
+  forest.node("row", "Selector", {"difference"}, {{"index", array({2}, {0, -1})}});
+  const ResultPtr w = forest.node("w", "MatrixMultiply", {"row", "f"}).evaluate("w");
+  for (std::size_t e = 0; e < 2; ++e) EXPECT_EQ(flag_at(w->flags, e), (std::vector<int>{0, 1}[e]));
   // A number that is added is in all elements, and functions of 0 need not be 0.
   forest.node("shifted", "Add", {"difference", "t"}).node("y", "MatrixMultiply", {"shifted", "f"});
   const ResultPtr y = forest.evaluate("y");

@@ -26,7 +26,7 @@ SumInput JonesSweep::sum_input(std::size_t equation, const JonesPlanes& planes) 
       for (int ab = 0; ab < static_cast<int>(products_.n_element()); ++ab) input.vectors.emplace_back(core, ab);
   }
   input.flags_key.owner = static_cast<std::uint64_t>(problem_.equations[equation].condeq);
-  for (const Result* result : planes.results) input.flags_key.version = mix(input.flags_key.version, result->stamp);
+  for (const ResultPtr& result : planes.results) input.flags_key.version = mix(input.flags_key.version, result->stamp);
   if (planes.any_flags)
     input.flagged = [&planes](std::size_t element, std::size_t t, std::size_t f) {
       return planes.flagged(element, t, f);
@@ -42,7 +42,7 @@ bool JonesSweep::is_worth_devices(std::span<const JonesPlanes> planes) const {
   if (evaluator_.devices().empty()) return false;
   std::size_t values = 0;
   for (const JonesPlanes& of : planes)
-    for (const Result* result : of.results) {
+    for (const ResultPtr& result : of.results) {
       if (result->stamp == 0) return false;  // it may change without anybody knowing
       if (!result->value.is_on_host()) return true;
       values += result->value.size();

@@ -10,8 +10,7 @@ namespace rimetree::solve {
 
 /// Results of the nodes of an equation that depend on no unknown.
 struct JonesPlanes {
-  std::vector<const Result*> results;  ///< datum, weight if there is one, fixed visibilities
-  std::vector<ResultPtr> kept;         ///< the same
+  std::vector<ResultPtr> results;  ///< datum, weight if there is one, fixed visibilities of each term
   Operand data, weight;
   bool weighted = false;
   FlagOperand data_flags, weight_flags;

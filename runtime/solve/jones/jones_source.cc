@@ -24,10 +24,6 @@ std::vector<double> centres(const std::vector<double>& cells, const Segments& se
   return found;
 }
 
-}  // namespace
-
-namespace {
-
 /// Says how a model had to be written such that its data could be summed up.
 void note_element(Evaluator& evaluator, int model) {
   const Forest& forest = evaluator.forest();

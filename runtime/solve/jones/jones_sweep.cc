@@ -8,6 +8,50 @@
 
 namespace rimetree::solve {
 
+namespace {
+
+/// The product, element by element, of results of which some are scalars. It is no node's, so that no device can know
+/// it again.
+std::shared_ptr<const Result> product_of(std::span<const ResultPtr> factors, memory::Pool& pool) {
+  std::vector<const Vells*> values;
+  auto product = std::make_shared<Result>();
+  CellShape cells, flag_cells;
+  std::size_t planes = 1;
+  const TensorShape& dims = factors[0]->value.dims();
+  for (const ResultPtr& factor : factors) {
+    values.push_back(&factor->value);
+    cells = broadcast(cells, factor->value.cells());
+    flag_cells = broadcast(flag_cells, factor->flags.empty() ? CellShape{} : factor->flags.cells());
+    planes = std::max(planes, factor->flags.planes());
+  }
+  bring_to_host(values);
+  const bool is_complex = std::any_of(values.begin(), values.end(), [](const Vells* one) { return one->is_complex(); });
+  product->value = Vells(pool, is_complex ? NumberType::complex : NumberType::real, dims, cells);
+  std::vector<Operand> operands;
+  for (const Vells* value : values) operands.emplace_back(*value);
+  std::size_t place = 0;
+  for (std::size_t e = 0; e < dims.size(); ++e)
+    for (std::size_t t = 0; t < static_cast<std::size_t>(cells[Axis::time]); ++t)
+      for (std::size_t f = 0; f < static_cast<std::size_t>(cells[Axis::frequency]); ++f, ++place) {
+        Complex<double> z = operands[0].at(e, t, f);
+        for (std::size_t i = 1; i < operands.size(); ++i) z = z * operands[i].at(e, t, f);
+        if (is_complex)
+          product->value.complex()[place] = z;
+        else
+          product->value.real()[place] = z.re;
+      }
+  if (std::any_of(factors.begin(), factors.end(), [](const ResultPtr& factor) { return !factor->flags.empty(); })) {
+    product->flags = Flags(pool, planes, flag_cells);
+    for (std::size_t plane = 0; plane < planes; ++plane)
+      for (const ResultPtr& factor : factors)
+        merge_flags(product->flags, plane, factor->flags, factor->flags.planes() == planes ? plane : 0, 1);
+  }
+  product->status = Result::Status::ok;
+  return product;
+}
+
+}  // namespace
+
 std::vector<Item> JonesSweep::items(std::size_t first, std::size_t last) const {
   std::vector<Item> items;
   for (auto e = static_cast<std::uint32_t>(first); e < last; ++e)
@@ -88,46 +132,6 @@ std::vector<std::vector<int>> JonesSweep::own_nodes(std::span<const Stretch> str
   return below;
 }
 
-/// The product, element by element, of results of which some are scalars. It is no node's, so that no device can know
-/// it again.
-std::shared_ptr<const Result> product_of(std::span<const ResultPtr> factors, memory::Pool& pool) {
-  std::vector<const Vells*> values;
-  auto product = std::make_shared<Result>();
-  CellShape cells, flag_cells;
-  std::size_t planes = 1;
-  const TensorShape& dims = factors[0]->value.dims();
-  for (const ResultPtr& factor : factors) {
-    values.push_back(&factor->value);
-    cells = broadcast(cells, factor->value.cells());
-    flag_cells = broadcast(flag_cells, factor->flags.empty() ? CellShape{} : factor->flags.cells());
-    planes = std::max(planes, factor->flags.planes());
-  }
-  bring_to_host(values);
-  const bool is_complex = std::any_of(values.begin(), values.end(), [](const Vells* one) { return one->is_complex(); });
-  product->value = Vells(pool, is_complex ? NumberType::complex : NumberType::real, dims, cells);
-  std::vector<Operand> operands;
-  for (const Vells* value : values) operands.emplace_back(*value);
-  std::size_t place = 0;
-  for (std::size_t e = 0; e < dims.size(); ++e)
-    for (std::size_t t = 0; t < static_cast<std::size_t>(cells[Axis::time]); ++t)
-      for (std::size_t f = 0; f < static_cast<std::size_t>(cells[Axis::frequency]); ++f, ++place) {
-        Complex<double> z = operands[0].at(e, t, f);
-        for (std::size_t i = 1; i < operands.size(); ++i) z = z * operands[i].at(e, t, f);
-        if (is_complex)
-          product->value.complex()[place] = z;
-        else
-          product->value.real()[place] = z.re;
-      }
-  if (std::any_of(factors.begin(), factors.end(), [](const ResultPtr& factor) { return !factor->flags.empty(); })) {
-    product->flags = Flags(pool, planes, flag_cells);
-    for (std::size_t plane = 0; plane < planes; ++plane)
-      for (const ResultPtr& factor : factors)
-        merge_flags(product->flags, plane, factor->flags, factor->flags.planes() == planes ? plane : 0, 1);
-  }
-  product->status = Result::Status::ok;
-  return product;
-}
-
 JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPtr> found) {
   JonesPlanes of;
   const std::size_t first_core = problem_.equations[equation].weight >= 0 ? 2 : 1;
@@ -139,8 +143,7 @@ JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPt
     at += n;
   }
   for (const ResultPtr& result : results) {
-    of.results.push_back(result.get());
-    of.kept.push_back(result);
+    of.results.push_back(result);
     of.cells = broadcast(of.cells, result->value.cells());
     if (!result->flags.empty()) of.cells = broadcast(of.cells, result->flags.cells());
   }
@@ -235,7 +238,7 @@ void JonesSweep::sweep_on_host(std::size_t first, std::span<const JonesPlanes> p
   });
   std::vector<const Vells*> values;
   for (std::size_t i = 0; i < planes.size(); ++i)
-    for (const Result* result : planes[i].results)
+    for (const ResultPtr& result : planes[i].results)
       if (!done[i]) values.push_back(&result->value);
   bring_to_host(values);
   evaluator_.thread_pool().parallel_for(

@@ -96,5 +96,13 @@ def test_names_are_used_once_and_there_is_a_term():
         parse_made_terms(["G: diag, phase 3deg", "G: scalar, phase 3deg"])
     with pytest.raises(CalibrationError, match="there is no term"):
         parse_made_terms([])
-    with pytest.raises(CalibrationError, match="say what its values are"):
-        MadeTerm(parse_term("G: diag"))
+
+
+def test_terms_that_python_makes_are_looked_at_likewise():
+    for what, said in (
+        ({}, "say what its values are"),
+        ({"spread": {"spread": 0.1}}, "no 'spread'"),
+        ({"screen": Screen(1e3, 6e3, 10.0, 1.0, 1e3)}, "can be of a screen"),
+    ):
+        with pytest.raises(CalibrationError, match=said):
+            MadeTerm(parse_term("G: diag"), **what)

@@ -191,8 +191,8 @@ def test_what_is_below_the_horizon_is_warned_of(kat7):
 
 
 def test_the_same_name_twice_and_no_term_are_refused(kat7):
-    for texts in ((), ("G: diag, phase 1rad", "G: scalar, phase 1rad")):
-        with pytest.raises(calibration.CalibrationError, match="different names"):
+    for texts, said in (((), "there is no term"), (("G: diag, phase 1rad", "G: scalar, phase 1rad"), "are named 'G'")):
+        with pytest.raises(calibration.CalibrationError, match=said):
             calibration.make_solutions(kat7, [calibration.parse_made_term(one) for one in texts])
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from ..._core import SPEED_OF_LIGHT_M_S
 from ...arguments import check_fields, checked
 from ..errors import CalibrationError
-from ..terms.terms import Term, parse_term
+from ..terms.terms import TIME_UNITS, Term, parse_term, require_own_names
 from .screens import USUAL_SCREENS, Screen
 
 _AMOUNT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)")
@@ -36,7 +36,6 @@ _PART = {"": 1.0, "%": 0.01}
 _ANGLE = {"rad": 1.0, "deg": math.pi / 180}
 _LENGTH = {"m": 1.0, "km": 1e3}
 _PATH = {unit: metres / SPEED_OF_LIGHT_M_S for unit, metres in (("mm", 1e-3), ("cm", 1e-2), ("m", 1.0))}
-_TIME = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _FREQUENCY = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
 _SPEED = {"m/s": 1.0, "km/s": 1e3, "km/h": 1 / 3.6}
 
@@ -52,6 +51,7 @@ _UNITS = {
 }
 _OF_GAINS = {"amplitude": _PART, "phase": _ANGLE}
 _OF_SCREENS = ("height", "outer", "wind")
+EXAMPLE = '"G: diag, 1min, phase 20deg"'
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,7 @@ def parse_made_term(text: str) -> MadeTerm:
             '"spread 0.02TECU at 10km"'
         )
     if at_m is not None:
-        usual = USUAL_SCREENS.get(term.kind.name)
-        if usual is None or term.elements != ("",):
-            raise CalibrationError(
-                f"term {text!r}: {' and '.join(USUAL_SCREENS)} can be of a screen, the same for both feeds, e.g. "
-                '"tec, 10s, spread 0.02TECU at 10km" or "delay, scalar, 10s, spread 1mm at 1km"'
-            )
+        usual = USUAL_SCREENS.get(term.kind.name, USUAL_SCREENS["tec"])
         about["screen"] = replace(usual, spread=found.pop("spread"), at_m=at_m, **of_screen)
     return MadeTerm(term, found, **about, text=text.strip())
 
@@ -119,11 +114,7 @@ def parse_made_term(text: str) -> MadeTerm:
 def parse_made_terms(texts: Sequence[str]) -> list[MadeTerm]:
     """The terms of several lines. Raises `CalibrationError` for no term, and for a name that is used twice."""
     terms = [parse_made_term(text) for text in texts]
-    names = [made.term.name for made in terms]
-    if not terms:
-        raise CalibrationError('there is no term; give one, e.g. "G: diag, 1min, phase 20deg"')
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise CalibrationError(f"two terms are named {twice[0]!r}")
+    require_own_names([made.term for made in terms], EXAMPLE)
     return terms
 
 
@@ -163,8 +154,8 @@ def _readers(units: Mapping[str, Mapping[str, float]]) -> dict:
         return amount(text, option, rest, at=True)
 
     def over(text, option, rest) -> dict:
-        value = _number(text, option, rest, {**_TIME, **_FREQUENCY})
-        return {"over_s" if rest.strip().endswith(tuple(_TIME)) else "over_hz": value}
+        value = _number(text, option, rest, {**TIME_UNITS, **_FREQUENCY})
+        return {"over_s" if rest.strip().endswith(tuple(TIME_UNITS)) else "over_hz": value}
 
     def length(text, option, rest) -> dict:
         value = _number(text, option, rest, _LENGTH)
@@ -208,6 +199,14 @@ def _require_meaning(made: MadeTerm) -> None:
     term, text = made.term, f'term "{made}"'
     if term.kind.name == "parallactic":
         return
+    for what in made.spread:
+        if what not in _units_of(term):
+            raise CalibrationError(f"{text}: this kind has no {what!r}")
+    if made.screen is not None and (term.kind.name not in USUAL_SCREENS or term.elements != ("",)):
+        raise CalibrationError(
+            f"{text}: {' and '.join(USUAL_SCREENS)} can be of a screen, the same for both feeds, e.g. "
+            '"tec, 10s, spread 0.02TECU at 10km" or "delay, scalar, 10s, spread 1mm at 1km"'
+        )
     for what, part in made.spread.items():
         if part > 1 and ("amplitude" in term.kind.quantities and what != "phase"):
             raise CalibrationError(f"{text}: {what} is {part:g}, which is {part:.0%}; expected at most 100 %")

@@ -6,7 +6,6 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,22 +13,21 @@ from numpy.typing import NDArray
 
 from ...arguments import checked
 from ...machine import free_memory_bytes
-from ...ms import MsGroup, groups, inspect, numbered_scans, sample_coordinates, slot_times
 from ...observing.antenna_uvw import evaluate_uvw
-from ...observing.mounts import NO_PLACE_M, horizon
+from ...observing.mounts import horizon
 from ...sky import SkyModel
 from ..errors import CalibrationError
 from ..model.models import PredictedSky
 from ..plan.solve_trees import directions_of
 from ..solutions.choosing import FIELDS, fields_text
 from ..solutions.parallactic import is_known, parallactic_solutions
-from ..solutions.slots_of_fields import distinct
 from ..solutions.solutions import WINDOWS, Solutions, windows_text
 from ..solutions.term_solutions import AS_STORED, TermSolutions
-from ..terms.grid import Axis, channels_of, times_of
+from ..terms.grid import Axis, channels_of
 from ..terms.kinds import ROTATIONS
-from ..terms.terms import Term, check_antennas
-from .made_terms import MadeTerm
+from ..terms.terms import Term, check_antennas, require_own_names
+from .made_terms import EXAMPLE, MadeTerm
+from .observed import Intervals, Observed
 from .random_values import Scatter, scattered, with_given
 from .screens import crossings, over_ground, screen_values
 
@@ -45,16 +43,15 @@ def make_solutions(
 ) -> list[Solutions]:
     """Solutions of some terms for a Measurement Set, one for each of its spectral windows.
 
-    Values are the same in all fields and windows but for intervals along time and frequency. `sky`: whose patches and
-    sources are the directions of terms. The same seed gives the same values of a term, whatever the others are.
-    Raises `CalibrationError` where terms, sky and set do not fit together.
+    `path`: of the set, which is only read. Values are the same in all fields and windows but for intervals along time
+    and frequency. `sky`: whose patches and sources are the directions of terms; those without a term keep the unit
+    matrix. The same seed gives the same values of a term of a name, whatever the others are. Warns of lines of sight
+    below the horizon. Raises `CalibrationError` where terms, sky and set do not fit together, or into memory.
     """
-    names = [made.term.name for made in terms]
-    if len(set(names)) < max(1, len(names)):
-        raise CalibrationError(f"expected terms of different names, found {', '.join(names) or 'none'}")
+    require_own_names([made.term for made in terms], EXAMPLE)
     if any(made.term.per for made in terms) and sky is None:
         raise CalibrationError("terms of directions want the sky model whose patches or sources they are of")
-    observed = _Observed.of(os.fspath(path))
+    observed = Observed.of(os.fspath(path))
     check_antennas([made.term for made in terms], list(observed.antenna_xyz_m))
     model = None if sky is None else PredictedSky(sky)
     made_terms = [_Made(made, observed, model, seed) for made in terms]
@@ -74,89 +71,10 @@ def _pinned(terms: Sequence[Term], model: PredictedSky, centre_rad: tuple[float,
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Observed:
-    """What a set says. `slots` [slot]: times that ascend, `scan` and `field` of each; `windows`: {data description:
-    (centres, widths of channels)}; `centres`, `field_names`: {field: phase centre, name}."""
-
-    path: str
-    feed: str
-    antenna_xyz_m: dict[str, Float64Array]
-    slots: Float64Array
-    scan: NDArray[np.integer]
-    field: NDArray[np.integer]
-    slot_width_s: float
-    windows: dict[int, tuple[Float64Array, Float64Array]]
-    centres: dict[int, tuple[float, float]]
-    field_names: dict[int, str]
-    uvw_family: str
-
-    @classmethod
-    def of(cls, path: str) -> _Observed:
-        summary = inspect(path, scan_cells=False)
-        parts = groups(path, summary=summary)
-        if len({group.feed for group in parts}) > 1:
-            raise CalibrationError(f"{path} has fields of linear and of circular feeds")
-        scans = dict(numbered_scans(path))
-        fields = {time_s: field for _, field, time_s in slot_times(path)}
-        slots = distinct(list(scans))
-        windows, widths_s = {}, []
-        for one in sorted({one for group in parts for one in group.data_desc_ids}):
-            about = next(sample_coordinates(path, 1, data_desc_id=one))
-            windows[one] = about["frequency_hz"], about["channel_width_hz"]
-            widths_s.append(np.median(about["interval_s"]))
-        return cls(
-            path,
-            parts[0].feed,
-            _positions(parts),
-            slots,
-            np.array([scans[time_s] for time_s in slots]),
-            np.array([fields[time_s] for time_s in slots]),
-            max(float(np.median(widths_s)), 1e-6),
-            windows,
-            {group.field_id: group.phase_centre_rad for group in parts},
-            {group.field_id: group.field_name for group in parts},
-            summary["uvw"]["family"],
-        )
-
-    def require_positions(self, made: MadeTerm) -> None:
-        """Raises where some antennas have none."""
-        missing = [name for name, xyz in self.antenna_xyz_m.items() if np.linalg.norm(xyz) < NO_PLACE_M]
-        if missing:
-            raise CalibrationError(f'term "{made}" wants positions of antennas; there are none of {", ".join(missing)}')
-
-
-def _positions(parts: Sequence[MsGroup]) -> dict[str, Float64Array]:
-    """{name: position} of the antennas that have data."""
-    antennas = sorted({antenna for group in parts for antenna in group.antennas})
-    return {parts[0].antenna_names[one]: parts[0].antenna_xyz_m[one] for one in antennas}
-
-
-@dataclass(frozen=True, eq=False)
-class _Times:
-    """Intervals along time: `centre_s`, `width_s` [T]; `field` [T] of those that are cut by field."""
-
-    centre_s: Float64Array
-    width_s: Float64Array
-    field: NDArray[np.integer] | None
-
-    @classmethod
-    def of(cls, made: MadeTerm, observed: _Observed) -> _Times:
-        """Over all fields, but for screens of the whole sky, which are seen in the direction of the field."""
-        term, slots = made.term, observed.slots
-        by_field = made.screen is not None and term.per is None
-        ends = np.flatnonzero(np.diff(observed.field)) + 1 if by_field else []
-        runs = np.split(np.arange(len(slots)), ends)
-        axes = [times_of(slots[run], observed.slot_width_s, term.time, observed.scan[run]) for run in runs]
-        field = np.repeat([observed.field[run[0]] for run in runs], [len(axis.centre) for axis in axes])
-        centre_s, width_s = (np.concatenate([getattr(axis, name) for axis in axes]) for name in ("centre", "width"))
-        return cls(centre_s, width_s, field if by_field else None)
-
-
 class _Made:
     """The values of a term on all its intervals, of all windows."""
 
-    def __init__(self, made: MadeTerm, observed: _Observed, model: PredictedSky | None, seed: int):
+    def __init__(self, made: MadeTerm, observed: Observed, model: PredictedSky | None, seed: int):
         self.made, term = made, made.term
         self.directions_rad: dict[str, tuple[float, float]] = {}
         if is_known(term):
@@ -170,7 +88,7 @@ class _Made:
                 f'term "{made}": {term.kind.name} turns linear feeds; those of {observed.path} are circular, where '
                 "it is a phase between the feeds: draw a phase"
             )
-        times = _Times.of(made, observed)
+        times = Intervals.of(made, observed)
         bands = _bands(observed, made)
         frequencies = np.unique(np.concatenate([axis.centre for axis in bands.values()]))
         directions: tuple[str, ...] = ("",)
@@ -231,7 +149,7 @@ def _require_memory(made: MadeTerm, shape: tuple[int, ...]) -> None:
         )
 
 
-def _bands(observed: _Observed, made: MadeTerm) -> dict[int, Axis]:
+def _bands(observed: Observed, made: MadeTerm) -> dict[int, Axis]:
     """{data description: intervals along frequency}: of each window, or one for all of them."""
     windows, interval = observed.windows, made.term.frequency
     if interval is not None and not made.term.all_windows:
@@ -241,7 +159,7 @@ def _bands(observed: _Observed, made: MadeTerm) -> dict[int, Axis]:
 
 
 def _of_screen(
-    made: MadeTerm, observed: _Observed, times: _Times, directions_rad: dict, random: np.random.Generator
+    made: MadeTerm, observed: Observed, times: Intervals, directions_rad: dict, random: np.random.Generator
 ) -> Float64Array:
     """[time, antenna, direction]; of the whole sky at the phase centre of the field that is observed then."""
     xyz_m, time_s = np.array(list(observed.antenna_xyz_m.values())), times.centre_s
@@ -274,7 +192,7 @@ def _unit_vectors(radec_rad: tuple[float, float], time_s: Float64Array) -> Float
     return evaluate_uvw(np.eye(3), np.zeros(3), np.asarray(radec_rad, dtype=float), time_s, 0.0)[..., 2]
 
 
-def _solutions(observed: _Observed, window: int, made_terms: Sequence[_Made], pinned: dict, seed: int) -> Solutions:
+def _solutions(observed: Observed, window: int, made_terms: Sequence[_Made], pinned: dict, seed: int) -> Solutions:
     from ... import __version__
 
     directions_rad = {name: radec for made in made_terms for name, radec in made.directions_rad.items()}

@@ -38,7 +38,8 @@ from .kinds import CAN_BE_SCALAR, IN_PLANES, KINDS, TURNING, Kind
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _AMOUNT = re.compile(r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)?\s*([A-Za-z]+)")
-_TIME = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+#: {unit: seconds}.
+TIME_UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _FREQUENCY = {"hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 _SLOTS = ("slot", "slots")
 _CHANNELS = ("chan", "chans", "channel", "channels")
@@ -173,14 +174,19 @@ def parse_term(text: str) -> Term:
 def parse_terms(texts: Sequence[str]) -> list[Term]:
     """The terms of several lines. Raises `CalibrationError` for no term, and for a name that is used twice."""
     terms = [parse_term(text) for text in texts]
+    require_own_names(terms, '"G: diag, 2min"')
+    return terms
+
+
+def require_own_names(terms: Sequence[Term], example: str) -> None:
+    """Raises `CalibrationError` for no term, with an example, and for a name that is used twice."""
     if not terms:
-        raise CalibrationError('there is no term to solve for; give one, e.g. "G: diag, 2min"')
+        raise CalibrationError(f"there is no term; give one, e.g. {example}")
     seen: set[str] = set()
     for term in terms:
         if term.name in seen:
             raise CalibrationError(f"two terms are named {term.name!r}")
         seen.add(term.name)
-    return terms
 
 
 def check_antennas(terms: Sequence[Term], names: Sequence[str]) -> None:
@@ -257,7 +263,7 @@ def _smooth(text: str, words: Sequence[str]) -> tuple[tuple[str, float], ...]:
 
 def _interval(text: str, option: str) -> tuple[str, Interval]:
     match = _AMOUNT.fullmatch(option)
-    units = [*_TIME, "slots", "scans", "Hz", "kHz", "MHz", "GHz", "chan"]
+    units = [*TIME_UNITS, "slots", "scans", "Hz", "kHz", "MHz", "GHz", "chan"]
     bare = match and match[1] is None and match[2].lower() not in _SLOTS + _CHANNELS + _SCANS
     if not match or bare:
         similar = difflib.get_close_matches(option, ["per patch", "per source", "scalar", "plane", _ALL_WINDOWS], n=1)
@@ -276,8 +282,8 @@ def _interval(text: str, option: str) -> tuple[str, Interval]:
         if unit in _SCANS:
             return "time", Interval(scans=int(amount))
         return ("time" if unit in _SLOTS else "frequency"), Interval(count=int(amount))
-    if unit in _TIME:
-        return "time", Interval(quantity=amount * _TIME[unit])
+    if unit in TIME_UNITS:
+        return "time", Interval(quantity=amount * TIME_UNITS[unit])
     if unit in _FREQUENCY:
         return "frequency", Interval(quantity=amount * _FREQUENCY[unit])
     raise CalibrationError(f"term {text!r}: {_unknown('unit', match[2], units)}")
