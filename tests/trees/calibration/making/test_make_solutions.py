@@ -201,6 +201,9 @@ def test_directions_without_the_term_keep_the_unit_matrix(kat7, tmp_path, comman
     sky = ("--sky", tmp_path / "sky.txt")
     term = ("--term", "E: scalar, per patch far, mean 0.5")
     command("make-solutions", kat7, "--out", tmp_path / "e.h5", *sky, *term)
+    (made, _) = calibration.read_solutions(tmp_path / "e.h5")
+    assert set(made.direction_radec_rad) == {"near", "far"}
+    assert made.provenance["uvw_family"] == rt.ms.inspect(kat7, scan_cells=False)["uvw"]["family"] != ""
     command("simulate", kat7, *sky, "--solutions", tmp_path / "e.h5", "--column", "SEEN")
     for name, patch in (("NEAR", "near"), ("FAR", "far")):
         command("simulate", kat7, *sky, "--patch", patch, "--column", name)
@@ -227,6 +230,17 @@ def test_phases_go_on_as_they_are_stored(kat7, tmp_path):
     }
     expected = value["G", "amplitude"] * np.exp(1j * (2 * np.pi * 1.3e9 * value["K", "clock"] + value["P", "phase"]))
     np.testing.assert_allclose(jones[:, 0, 0, 0], expected, atol=1e-9)
+
+
+def test_phases_go_on_as_they_are_stored_along_frequency(kat7):
+    (solutions, _) = make(kat7, "B: phase, scalar, 1chan, spread 9rad")
+    term = solutions["B"]
+    phase = term.value["phase"][0, :, 3, 0, 0]
+    assert np.abs(np.diff(phase)).max() > np.pi
+    frequencies = np.linspace(term.frequency_hz[0], term.frequency_hz[-1], 13)
+    jones, _ = solutions.jones("ANT-3", term.time_s, frequencies, method="linear")
+    expected = np.exp(1j * np.interp(frequencies, term.frequency_hz, phase))
+    np.testing.assert_allclose(jones[0, :, 0, 0], expected, atol=1e-12)
 
 
 def test_solutions_that_do_not_fit_into_memory_are_refused(kat7, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from rimetree.calibration import Screen
-from rimetree.calibration.making.screens import crossings, over_ground, screen_values
+from rimetree.calibration.making.screens import _sum_of_waves, crossings, over_ground, screen_values
 
 OUTER_M = 20e3
 
@@ -34,6 +34,15 @@ def test_the_structure_function_is_von_karmans():
     expected = 0.5**2 * von_karman(distances, OUTER_M) / von_karman(3e3, OUTER_M)
     # 60 skies of about ten independent places each: 2 / sqrt(600) of a mean square is one standard deviation.
     np.testing.assert_allclose(np.mean(squares, axis=0), expected, rtol=0.25)
+
+
+def test_waves_are_added_up():
+    random = np.random.default_rng(2)
+    waves, parts = 10.0 ** random.uniform(-6, 1, (50, 1)) * random.normal(size=(50, 2)), random.normal(size=(2, 50))
+    places = random.uniform(-1e4, 1e4, (3, 4, 2))
+    turned = places @ waves.T
+    expected = (parts[0] * np.cos(turned) + parts[1] * np.sin(turned)).sum(axis=-1)
+    np.testing.assert_allclose(_sum_of_waves(waves, parts, places), expected, atol=1e-8)
 
 
 def test_the_wind_moves_it():
