@@ -1,5 +1,7 @@
-"""Right arguments of public functions that make and compare solutions (test_arguments.py has all others)."""
+"""Right arguments of public functions that make and compare solutions, and of tables of Parms (test_arguments.py has
+all others)."""
 
+import rimetree as rt
 from rimetree import calibration
 
 
@@ -16,4 +18,21 @@ def made_calls(path, solutions):
         "calibration.make_solutions": (calibration.make_solutions, {"path": path, "terms": [drawn], "seed": 0}),
         "calibration.parse_made_term": (calibration.parse_made_term, {"text": "G: diag, phase 3deg"}),
         "calibration.parse_made_terms": (calibration.parse_made_terms, {"texts": ["G: diag, phase 3deg"]}),
+    }
+
+
+def table_calls(path, forest, solver, cells):
+    """{name: (function, arguments that are right)}."""
+    solves = [forest.solve(solver, cells)]
+    table = rt.ParmTable.of(forest, solves)
+    table.write(path)
+    stored = next(iter(table.values()))
+    return {
+        "ParmTable": (rt.ParmTable, {"parms": {"p": stored}}),
+        "ParmTable.joined": (table.joined, {"later": table}),
+        "ParmTable.of": (rt.ParmTable.of, {"forest": forest, "solves": solves}),
+        "ParmTable.put_into": (table.put_into, {"forest": forest}),
+        "ParmTable.read": (rt.ParmTable.read, {"path": path}),
+        "ParmTable.write": (table.write, {"path": path}),
+        "StoredParm": (rt.StoredParm, vars(stored)),
     }

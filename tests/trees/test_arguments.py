@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from beam_cubes import write_cubes
 from beamfits import some_pattern, write_beamfits
-from made_calls import made_calls
+from made_calls import made_calls, table_calls
 
 import rimetree as rt
 from rimetree import calibration, ms, sky, telescopes
@@ -283,6 +283,7 @@ def calls(tmp_path_factory):
             calibration.correction_bytes,
             {"group": group, "data_column": "DATA", "memory_bytes": 10**9, "time_slots": 1},
         ),
+        **table_calls(str(folder / "p.h5"), forest, ns.solver, cells),
         **made_calls(path, solutions),
         "calibration.parse_term": (calibration.parse_term, {"text": "G: diag"}),
         "calibration.parse_terms": (calibration.parse_terms, {"texts": ["G: diag"]}),

@@ -43,6 +43,7 @@ from .writing.scope import NodeDef, NodeScope, NodeStub
 if TYPE_CHECKING:  # what is loaded when it is used
     from . import calibration, ms, plots, sky, telescopes  # noqa: F401
     from .beams import Beam, BeamPattern, PolynomialBeam, StandingPattern, StationBeam, lofar_beams
+    from .evaluation.parm_table import ParmTable, StoredParm
     from .observing.mounts import azimuth_elevation, feed_rotation, parallactic_angle
     from .receiver_noise import ReceiverNoise
     from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
@@ -53,6 +54,7 @@ __getattr__, __dir__ = when_used(
     __name__,
     {
         "beams": "Beam BeamPattern PolynomialBeam StandingPattern StationBeam lofar_beams",
+        "evaluation.parm_table": "ParmTable StoredParm",
         "observing.mounts": "azimuth_elevation feed_rotation parallactic_angle",
         "receiver_noise": "ReceiverNoise",
         "sky_trees": "SkyNodes many_node_tree psv_tree sky_nodes",
@@ -74,6 +76,7 @@ __all__ = [
     "NodeScope",
     "NodeStub",
     "Parameter",
+    "ParmTable",
     "PolynomialBeam",
     "PyNode",
     "ReceiverNoise",
@@ -83,6 +86,7 @@ __all__ = [
     "SolveReport",
     "StandingPattern",
     "StationBeam",
+    "StoredParm",
     "Verification",
     "azimuth_elevation",
     "correlate",

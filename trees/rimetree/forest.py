@@ -25,7 +25,7 @@ from .evaluation.asking import (
     state_changes,
 )
 from .evaluation.cells import Cells
-from .evaluation.parameters import DerivativeCheck, NodeCheck, Parameter
+from .evaluation.parameters import DerivativeCheck, Parameter
 from .evaluation.result import Result, failure_text, result_from_runtime
 from .evaluation.solving import SolveReport, report_from_runtime, solved_anew
 from .evaluation.timing import TimingReport
@@ -52,7 +52,8 @@ class Forest:
     environment variable RIMETREE_DEVICE, else the host. Raises `Error` for a device that cannot be used.
     `as_written`: True evaluates every node as the script has it; False takes sums over sources together, however they
     are written, and evaluates them as PSV does (`notes` and `describe` tell which); None: as the environment variable
-    RIMETREE_AS_WRITTEN (1 or 0) says, else False.
+    RIMETREE_AS_WRITTEN (1 or 0) says, else False. `solves`: what Solvers had to report in the last run or solve, also
+    where that failed or was interrupted.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Forest:
             raise forest_error(errors)
         for text in self._core.warnings():
             warnings.warn(text, stacklevel=2)
-        self._tree = identity_of(scope)
+        self._tree, self.solves = identity_of(scope), list[SolveReport]()
         self._tolerance = tolerance_of("double", None)  # of the last evaluation
 
     def __repr__(self) -> str:
@@ -196,8 +197,8 @@ class Forest:
 
     @contextlib.contextmanager
     def _reports(self, progress: Callable | None) -> Iterator[list[SolveReport]]:
-        """A list which at the end has the reports of the Solvers that ran inside."""
-        found: list[SolveReport] = []
+        """A list which at the end, however it comes, has the reports of the Solvers that ran inside."""
+        found = self.solves = []
         function_or_none(progress, "progress")
         self._core.take_solve_reports()
         self._core.set_solve_progress(progress)
@@ -205,7 +206,7 @@ class Forest:
             yield found
         finally:
             self._core.set_solve_progress(None)
-        found += [report_from_runtime(raw) for raw in self._core.take_solve_reports()]
+            found += [report_from_runtime(raw) for raw in self._core.take_solve_reports()]
 
     def run(
         self,
@@ -341,18 +342,16 @@ class Forest:
         real number without axes, its derivatives in both modes are compared too.
         """
         tolerance_of(precision, tolerance)
-        nodes, unknowns = _core.check_forest_derivatives(
-            self._core, self._name(node), cells_asked(cells).to_runtime(), precision, tolerance or 0.0
-        )
-        return DerivativeCheck(
-            [NodeCheck(*one) for one in nodes],
-            {(parm, k): forward for parm, k, forward, _ in unknowns},
-            {(parm, k): reverse for parm, k, _, reverse in unknowns},
+        return DerivativeCheck.from_runtime(
+            *_core.check_forest_derivatives(
+                self._core, self._name(node), cells_asked(cells).to_runtime(), precision, tolerance or 0.0
+            )
         )
 
-    def nodes(self) -> list[dict]:
-        """Every node: name, class, origin, dims, level, batch, dependencies, children (indices into this list)."""
-        return [self._core.node(number) for number in range(len(self._core.classes()))]
+    def nodes(self, class_name: str | None = None) -> list[dict]:
+        """Every node, or those of a class: name, class, origin, dims, level, batch, dependencies, children (numbers of
+        nodes, from 0 in the order of the script)."""
+        return [self._core.node(n) for n, own in enumerate(self._core.classes()) if class_name in (None, own)]
 
     def plan(self, n_time: int = 1, n_freq: int = 1) -> dict:
         """What an evaluation on so many cells would do and take; nothing is executed."""

@@ -57,6 +57,15 @@ class DerivativeCheck:
     forward: dict[tuple[str, int], float]
     reverse: dict[tuple[str, int], float]
 
+    @classmethod
+    def from_runtime(cls, nodes: list[tuple], unknowns: list[tuple]) -> DerivativeCheck:
+        """From what the extension module gives."""
+        return cls(
+            [NodeCheck(*one) for one in nodes],
+            {(parm, k): forward for parm, k, forward, _ in unknowns},
+            {(parm, k): reverse for parm, k, _, reverse in unknowns},
+        )
+
     @property
     def reverse_difference(self) -> float:
         """Largest difference between the modes, as a fraction of the largest derivative."""

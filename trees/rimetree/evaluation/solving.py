@@ -188,7 +188,7 @@ def solved_anew(solves: Sequence[SolveReport]) -> list[str]:
         if anew:
             lines.append(
                 f"{solver}: {some_names(anew)} solved for anew in each of {max(anew.values())} groups of time slots or "
-                "windows: they hold what the last gave (solution tiles keep values apart; groups of more time slots "
-                "are solved on together; use_previous=False has each group start with the values given)"
+                "windows: they hold what the last gave (a ParmTable, --save-parms, has them all; groups of more "
+                "time slots are solved on together; use_previous=False has each group start with the values given)"
             )
     return lines

@@ -41,6 +41,18 @@ def test_a_script_is_run_over_every_field(command, script, small_ms):
         np.testing.assert_array_equal(tile["columns"]["OUT"][tile["row"] >= 0][..., 0], 2.5)
 
 
+def test_arguments_of_scripts_without_a_set(command, script, small_ms, tmp_path):
+    """What stands after "--" is the script's, also where options or no set stand before."""
+    assert "2.5" in command("run", script, "--evaluate", "flux", "--", "2.5").stdout
+    assert "-2.5" in command("run", "--evaluate", "flux", script, "--", "-2.5").stdout
+    assert "1 nodes" in command("run", script, "--dry-run", "--", "2.5", "--dry-run").stdout
+    path = small_ms()
+    for name, *options in (("draw", "-o", tmp_path / "tree.svg"), ("explain",)):
+        for arguments in ([script], [script, path]):
+            command(name, *arguments, *options, "--", "3.5")
+            assert "could not convert" in command(name, *arguments, *options, "--", "x", code=1).stderr
+
+
 def test_a_scope_at_module_level(command, tmp_path, small_ms):
     file = tmp_path / "module.py"
     file.write_text(

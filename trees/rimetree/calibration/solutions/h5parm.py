@@ -21,10 +21,10 @@ import h5py
 import numpy as np
 
 from ...arguments import checked
+from ...whole_hdf5 import whole_hdf5
 from ..errors import CalibrationError
 from ..terms.kinds import KINDS, kind_of, neutral
 from .h5parm_warnings import warn_of_derived, warn_of_order
-from .hdf5_file import whole_hdf5
 from .solutions import Solutions
 from .term_solutions import TermSolutions
 

@@ -6,11 +6,12 @@ import click
 
 from ..errors import Failed
 from ..options.quantities import Count
+from ..options.script_arguments import ScriptCommand
 from ..output import log
 from ..runs.forests import forest_options, forests
 
 
-@click.command("draw")
+@click.command("draw", cls=ScriptCommand)
 @forest_options
 @click.option("-o", "--output", required=True, metavar="FILE", help="Picture to write, .svg.")
 @click.option("--root", metavar="NODE", help='Only this node and what is below it, e.g. "V:0:1".')

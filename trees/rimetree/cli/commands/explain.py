@@ -7,6 +7,7 @@ import click
 from ...machine import size_text
 from ..options.evaluation import accuracy_options, as_written_option, threads_option
 from ..options.quantities import BYTES, Count
+from ..options.script_arguments import ScriptCommand
 from ..output import table
 from ..runs.forests import forest_options, forests
 
@@ -15,7 +16,7 @@ _DEPENDENCIES = {1: "domain", 2: "data", 4: "parameters", 8: "iteration"}
 _BYTES_PER_SECOND = 3.0e8
 
 
-@click.command("explain")
+@click.command("explain", cls=ScriptCommand)
 @forest_options
 @accuracy_options
 @as_written_option

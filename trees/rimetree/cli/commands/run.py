@@ -9,8 +9,9 @@ import click
 from ..options.asked_rows import AskedRows
 from ..options.data_selection import RangeOfTimes, rows_options
 from ..options.evaluation import as_written_option, evaluation_options, verify_option
-from ..options.outcome import wait_option
+from ..options.outcome import require_places, wait_option
 from ..options.quantities import FREQUENCY
+from ..options.script_arguments import ScriptCommand
 from ..options.sets import check_columns, require_ms, warn_of_unfinished
 from ..output import log
 
@@ -36,7 +37,7 @@ _time_option = click.option(
 )
 
 
-@click.command("run", context_settings={"ignore_unknown_options": False})
+@click.command("run", cls=ScriptCommand)
 @click.argument("script", type=click.Path())
 @click.argument("ms", type=click.Path(), required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS...]")
@@ -55,6 +56,22 @@ _time_option = click.option(
 @click.option(
     "--dry-run", is_flag=True, help="Build the forest and say what memory it would take, but evaluate nothing."
 )
+@click.option(
+    "--parms",
+    "given",
+    metavar="FILE",
+    multiple=True,
+    help="Give Parms the values that they have in FILE, which --save-parms has written: Parms that are not solvable "
+    "become those of FILE, with a value for each group of time slots that was solved on; solvable ones start with "
+    "them. Of several files the later ones come before the earlier.",
+)
+@click.option(
+    "--save-parms",
+    metavar="FILE",
+    callback=require_places,
+    help="Write what the tree's Solvers find to FILE (HDF5), for --parms of another run, also where the run is "
+    "interrupted.",
+)
 @wait_option
 @click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
 def command(
@@ -72,6 +89,8 @@ def command(
     node,
     freq,
     dry_run,
+    given,
+    save_parms,
     report,
     wait,
     **chosen,
@@ -97,12 +116,16 @@ def command(
     from rimetree.script import Script
 
     from ..runs.groups import memory_text, print_reports, run_groups
+    from ..runs.parms import GivenParms, SavedParms
 
     script = Script(script, arguments)
     ranges = [one for one in chosen["times"] if isinstance(one, tuple)]
     cells_s = [one for one in chosen["times"] if not isinstance(one, tuple)]
     if cells_s and node is None:
         raise click.UsageError(f"--time {cells_s[0]:g}: times of cells go with --evaluate; of rows give FROM~TO")
+    if save_parms and (ms is None or node is not None):
+        raise click.UsageError("--save-parms is for runs over a Measurement Set")
+    given, saved = GivenParms(given), SavedParms(save_parms)
     groups = [None]
     if ms is not None:
         summary = rt.ms.inspect(require_ms(ms), scan_cells=False)
@@ -118,6 +141,8 @@ def command(
         )
         if group is not None:
             warn_of_unfinished(group, forest)
+        given.put_into(forest)
+        saved.follow(forest)
         return forest
 
     if node is not None:
@@ -148,7 +173,9 @@ def command(
             "verify": verify,
             "wait_s": wait,
         }
-        print_reports(run_groups(ms, groups, forest_of, **options), report)
+        with saved:
+            reports = run_groups(ms, groups, forest_of, **options)
+        print_reports(reports, report)
 
 
 def _beside_data(forest, group, node: str, time_slots: int) -> str:

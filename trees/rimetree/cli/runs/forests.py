@@ -25,11 +25,13 @@ def forest_options(function: Callable) -> Callable:
     function = click.option(
         "--column", default="MODEL_DATA", show_default=True, help="Column that the tree of --sky writes."
     )(function)
+    # The commands are ScriptCommands.
     return click.argument("what", nargs=-1, required=True, metavar="[SCRIPT.py] [MS] [-- ARGUMENTS...]")(function)
 
 
 def forests(
     what,
+    arguments,
     sky,
     sky_format,
     skip_unsupported,
@@ -63,7 +65,7 @@ def forests(
         summary = rt.ms.inspect(require_ms(ms), scan_cells=False)
         groups = AskedRows(**chosen).groups(ms, summary)
     if script is not None:
-        written = Script(script, what)
+        written = Script(script, [*what, *arguments])
         for group in groups:
             yield group, rt.Forest(written.scope(group), **how)
         return

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import h5py
 
-from ...whole_file import whole_file
+from .whole_file import whole_file
 
 
 @contextmanager

@@ -1,0 +1,182 @@
+"""Solution tiles of Parms put side by side, and looked up by Parms with other tiles or polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+
+from .solving import SolutionFlag
+
+_NO_DATA = SolutionFlag.NOT_SOLVED | SolutionFlag.NO_DATA
+_SAME_EDGE = 1e-3  # of the narrowest tile
+
+Interval = tuple[float, float]
+Edges = tuple[np.ndarray, np.ndarray]  # of time and of frequency
+Place = tuple[float, float, float, float]  # time_0_s, time_scale_s, freq_0_hz, freq_scale_hz
+
+
+class Piece(NamedTuple):
+    """A polynomial for an interval of time (MJD, seconds) and one of frequency (Hz); infinite: for all.
+
+    `value`, `sigma`, `flag`: [time term, freq term].
+    """
+
+    time_s: Interval
+    freq_hz: Interval
+    value: np.ndarray
+    sigma: np.ndarray
+    flag: np.ndarray
+
+
+def moved(piece: Piece, place: Place, to: Place, terms: tuple[int, int]) -> Piece:
+    """The same polynomial about other origins, in other scales and with at least so many terms.
+
+    Standard errors are those of coefficients without correlations; where an origin moves, what is wrong with one
+    coefficient is wrong with all.
+    """
+    own = piece.value.shape
+    shape = tuple(max(pair) for pair in zip(own, terms, strict=True))
+    turns = [_turn(place[2 * k : 2 * k + 2], to[2 * k : 2 * k + 2], shape[k])[:, : own[k]] for k in (0, 1)]
+    value = turns[0] @ piece.value @ turns[1].T
+    sigma = np.sqrt(turns[0] ** 2 @ piece.sigma**2 @ turns[1].T ** 2)
+    flag = np.zeros(shape, piece.flag.dtype)
+    flag[: own[0], : own[1]] = piece.flag
+    if any(np.any(np.triu(turn, 1)) for turn in turns):
+        flag[:] = np.bitwise_or.reduce(piece.flag, axis=None)
+    return piece._replace(value=value, sigma=sigma, flag=flag)
+
+
+def _turn(place: Interval, to: Interval, terms: int) -> np.ndarray:
+    """[new term, old term]: the powers of x = a + b x' where x = (t - place[0]) / place[1], and x' likewise of `to`."""
+    a, b = (to[0] - place[0]) / place[1], to[1] / place[1]
+    if terms == 1 or (a, b) == (0.0, 1.0):
+        return np.eye(terms)
+    return np.array([[comb(n, k) * a ** (n - k) * b**k if n >= k else 0.0 for n in range(terms)] for k in range(terms)])
+
+
+def joined_pieces(pieces: Sequence[Piece]) -> tuple[np.ndarray, ...]:
+    """`value`, `sigma`, `flag` [time tile, freq tile, time term, freq term], and from where to where the tiles reach,
+    [time tile, 2] and [freq tile, 2].
+
+    Of several pieces for one tile the last counts. A tile that no piece is for, where pieces are not the same at all
+    frequencies, takes the nearest in time, flagged as not solved.
+    """
+    times, freqs = (_tiles(np.array([piece[axis] for piece in pieces])) for axis in (0, 1))
+    owner = np.full((len(times), len(freqs)), -1)
+    for number, piece in enumerate(pieces):
+        owner[np.ix_(_within(times, piece.time_s), _within(freqs, piece.freq_hz))] = number
+    empty = owner < 0
+    for i, j in np.argwhere(empty):
+        away = [(_distance(freqs[j], one.freq_hz), _distance(times[i], one.time_s)) for one in pieces]
+        owner[i, j] = min(range(len(pieces)), key=away.__getitem__)
+    value, sigma, flag = (np.array([piece[at] for piece in pieces])[owner] for at in (2, 3, 4))
+    sigma[empty] = np.nan
+    flag[empty] |= SolutionFlag.NOT_SOLVED
+    return value, sigma, flag, times, freqs
+
+
+def _tiles(intervals: np.ndarray) -> np.ndarray:
+    """[tile, 2] of the tiles that intervals [piece, 2] make along an axis; one that is infinite where one of them is,
+    or is empty."""
+    widths = intervals[:, 1] - intervals[:, 0]
+    if not (np.isfinite(widths).all() and (widths > 0).all()):
+        return np.array([[-np.inf, np.inf]])
+    ends = np.unique(intervals)
+    ends = ends[np.append(True, np.diff(ends) > _SAME_EDGE * widths.min())]
+    centres = (ends[1:] + ends[:-1]) / 2
+    firsts, lasts = np.sort(intervals[:, 0]), np.sort(intervals[:, 1])
+    covered = np.searchsorted(firsts, centres) > np.searchsorted(lasts, centres)
+    return np.stack([ends[:-1], ends[1:]], axis=1)[covered]
+
+
+def edges_of(tiles: np.ndarray) -> np.ndarray:
+    """[tile + 1] edges of tiles [tile, 2]: a gap between two goes half to each. None (length 0) of a tile for all."""
+    if not np.isfinite(tiles).all():
+        return np.zeros(0)
+    return np.concatenate([tiles[:1, 0], (tiles[1:, 0] + tiles[:-1, 1]) / 2, tiles[-1:, 1]])
+
+
+def _within(tiles: np.ndarray, interval: Interval) -> np.ndarray:
+    """Numbers of the tiles in an interval; all of an axis with one tile for all."""
+    centres = tiles.mean(axis=1) if len(tiles) > 1 else np.zeros(1)
+    return np.flatnonzero((len(tiles) == 1) | (centres > interval[0]) & (centres < interval[1]))
+
+
+def _distance(tile: np.ndarray, interval: Interval) -> float:
+    at = tile.mean()
+    return max(interval[0] - at, at - interval[1], 0.0)
+
+
+def nearest_good(value: np.ndarray, flag: np.ndarray, time_s: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Values [time tile, freq tile, time term, freq term] in which tiles without data hold those of the nearest tile in
+    time that has data, and whether all of them can be trusted. `time_s`: of the tiles, [time tile, 2]."""
+    lacks = (flag & _NO_DATA).any(axis=(2, 3))
+    times = time_s.mean(axis=1) if len(time_s) > 1 else np.zeros(1)
+    source = np.tile(np.arange(len(value))[:, None], (1, value.shape[1]))
+    for j in np.flatnonzero(lacks.any(axis=0) & ~lacks.all(axis=0)):
+        good = np.flatnonzero(~lacks[:, j])
+        source[:, j] = good[np.argmin(np.abs(times[:, None] - times[good]), axis=1)]
+    columns = np.arange(value.shape[1])
+    return value[source, columns], not flag[source, columns].any()
+
+
+class Polynomials(NamedTuple):
+    """Polynomials of solution tiles: `value` [time tile, freq tile, time term, freq term]; `edges` of time and of
+    frequency (empty: one tile); `place`: origins and scales."""
+
+    value: np.ndarray
+    edges: Edges
+    place: Place
+
+    def at(self, time_s: np.ndarray, freq_hz: np.ndarray) -> np.ndarray:
+        """Values [time, freq]; outside of all tiles those of the nearest."""
+        i, j = (_tile_of(x, edges) for x, edges in zip((time_s, freq_hz), self.edges, strict=True))
+        coefficients = self.value[i[:, None], j[None, :]]
+        x, y = (_powers(at, self.place[2 * k :], self.value.shape[2 + k]) for k, at in enumerate((time_s, freq_hz)))
+        return np.einsum("tfij,ti,fj->tf", coefficients, x, y)
+
+
+def refitted(source: Polynomials, like: Polynomials, alike: bool) -> np.ndarray:
+    """The value that other tiles and polynomials take to follow `source`, [time tile, freq tile, time term, freq term].
+
+    `alike`: polynomials have the same degree, origin and scale, and each tile takes those of the nearest tile; others
+    are fitted over the tile. A tile without edges stands for the first one of the source.
+    """
+    result = np.zeros(like.value.shape)
+    for i, j in np.ndindex(result.shape[:2]):
+        times, freqs = (_points(source, like, axis, tile, alike) for axis, tile in enumerate((i, j)))
+        if alike:
+            result[i, j] = source.value[_tile_of(times, source.edges[0])[0], _tile_of(freqs, source.edges[1])[0]]
+            continue
+        x, y = (_powers(at, like.place[2 * k :], result.shape[2 + k]) for k, at in enumerate((times, freqs)))
+        basis = np.einsum("ti,fj->tfij", x, y).reshape(len(times) * len(freqs), -1)
+        scale = np.maximum(np.abs(basis).max(axis=0), np.finfo(float).tiny)
+        found = np.linalg.lstsq(basis / scale, source.at(times, freqs).ravel(), rcond=None)[0] / scale
+        result[i, j] = found.reshape(result.shape[2:])
+    return result
+
+
+def _points(source: Polynomials, like: Polynomials, axis: int, tile: int, alike: bool) -> np.ndarray:
+    """Where along an axis a tile of `like` looks at the source: in its middle, or where a polynomial is fitted."""
+    edges = like.edges[axis][tile : tile + 2]
+    if len(edges) == 0:
+        edges = source.edges[axis][:2]
+    if len(edges) == 0:  # neither says: where the polynomial is meant for
+        zero, scale = source.place[2 * axis : 2 * axis + 2]
+        edges = (zero - scale, zero + scale) if source.value.shape[2 + axis] > 1 else (zero, zero)
+    if alike:
+        return np.array([(edges[0] + edges[1]) / 2])
+    terms = max(source.value.shape[2 + axis], like.value.shape[2 + axis])
+    return np.linspace(edges[0], edges[1], 2 * terms + 2)[1:-1]  # not on edges, which are of two tiles
+
+
+def _tile_of(at: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    return np.searchsorted(edges[1:-1], at, side="right")
+
+
+def _powers(at: np.ndarray, place: Sequence[float], terms: int) -> np.ndarray:
+    """[point, term]: 1, x, x^2, ... of x = (at - place[0]) / place[1]."""
+    return np.vander((at - place[0]) / place[1], terms, increasing=True)
