@@ -120,12 +120,16 @@ class Selector final : public CellNode<Selector> {
             .n_item = of_each_entry ? static_cast<std::size_t>(dims()[0]) : 1};
   }
 
+  std::size_t selected_element(std::size_t element, const TensorShape& child) const override {
+    return body().source_of(element, child, index_.data());
+  }
+
   ZeroElements zero_elements(const Evaluation& evaluation) const override {
     const Result& child = evaluation.child(0);
     const std::size_t elements = child.zeros == 0 ? 0 : std::min<std::size_t>(dims().size(), 64);
     ZeroElements zeros = 0;
     for (std::size_t e = 0; e < elements; ++e)
-      if (const std::size_t from = body().source_of(e, child.value.dims(), index_.data()); from < 64)
+      if (const std::size_t from = selected_element(e, child.value.dims()); from < 64)
         zeros |= (child.zeros >> from & 1) << e;
     return zeros;
   }
@@ -135,7 +139,7 @@ class Selector final : public CellNode<Selector> {
     if (of_child.planes() < 2) return;  // the default rule gives the same
     Flags flags(evaluation.pool, dims().size(), of_child.cells());
     for (std::size_t e = 0; e < dims().size(); ++e)
-      merge_flags(flags, e, of_child, body().source_of(e, evaluation.child(0).value.dims(), index_.data()), 1);
+      merge_flags(flags, e, of_child, selected_element(e, evaluation.child(0).value.dims()), 1);
     evaluation.set_flags(std::move(flags));
   }
 

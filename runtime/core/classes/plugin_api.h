@@ -9,7 +9,7 @@
 namespace rimetree {
 
 /// Raised whenever the layout or meaning of anything a plugin sees changes (headers that nodes include).
-inline constexpr int kPluginAbiVersion = 19;
+inline constexpr int kPluginAbiVersion = 20;
 
 /// The classes of this shared library. Hidden, so that each library has a list of its own.
 __attribute__((visibility("hidden"))) inline std::vector<NodeClass>& library_node_classes() {

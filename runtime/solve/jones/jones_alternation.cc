@@ -149,15 +149,14 @@ class Numbers {
 
  private:
   void find_elements() {
-    const std::size_t n_side = of_.n_feed();
     for (std::size_t block = 0; block < problem_.n_block(); ++block)
       for (std::uint32_t e = 0; e < of_.n_equation(); ++e) {
         if (!sums_.has_data[e] || of_.n_basis(e) == 0) continue;
         const auto [left, right] = of_.sides(e).front();
         for (std::size_t element = 0; element < of_.n_element(); ++element) {
           const OwnSums sums(of_, sums_, block, e, element);
-          if (sums.h > 0)
-            elements_.push_back({places(block, left, element / n_side), places(block, right, element % n_side), sums});
+          const JonesTerm::Place at = of_.place(e, 0, element);
+          if (sums.h > 0) elements_.push_back({places(block, left, at.row), places(block, right, at.column), sums});
         }
       }
   }
@@ -281,12 +280,13 @@ std::vector<double> chi_squares(const Problem& problem, const JonesProducts& of,
     const std::int32_t g = problem.group_of(item);
     if (g < 0) continue;
     const auto [left, right] = of.sides(item.equation).front();
-    const std::size_t block = all.block_of(item), n_feed = of.n_feed();
+    const std::size_t block = all.block_of(item);
     for (std::size_t element = 0; element < of.n_element(); ++element) {
       const OwnSums sums(of, all, block, item.equation, element);
       const Place* none = nullptr;
-      const Complex<double> c = numbers.product(numbers.places(block, left, element / n_feed), kNoLayer, none) *
-                                numbers.product(numbers.places(block, right, element % n_feed), kNoLayer, none);
+      const JonesTerm::Place at = of.place(item.equation, 0, element);
+      const Complex<double> c = numbers.product(numbers.places(block, left, at.row), kNoLayer, none) *
+                                numbers.product(numbers.places(block, right, at.column), kNoLayer, none);
       found[static_cast<std::size_t>(g)] +=
           std::max(0.0, all.scalars(block, item.equation, element).power + squared_modulus(c) * sums.h -
                             2 * (c.re * sums.b.re + c.im * sums.b.im));

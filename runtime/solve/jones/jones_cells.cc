@@ -79,23 +79,31 @@ void JonesSweep::append_rows(const JonesPlanes& planes, const Item& item, std::s
   chunk.rows.push_back(rows);
   double *d_re = &chunk.d_re[at], *d_im = &chunk.d_im[at];
   planes.data.copy_rows(element, t, n_row, first, width, d_re, d_im);
+  if (products_.model(item.equation).conjugate)
+    for (std::size_t i = 0; i < n; ++i) d_im[i] = -d_im[i];
   std::size_t k = 0;
-  const bool diagonal = products_.model(item.equation).diagonal;
+  const std::size_t n_basis = products_.n_basis_of_term(item.equation);
   const auto power = [&](std::size_t i) { return d_re[i] * d_re[i] + d_im[i] * d_im[i]; };
   if (planes.any_fixed)
     for (std::size_t i = 0; i < n; ++i) chunk.power[at + i] = power(i);
   for (const JonesPlanes::Core& core : planes.cores) {
+    const JonesTerm::Place place = core.term->place(element);
+    if (!place.there) {
+      for (std::size_t end = k + (core.solvable ? n_basis : 0); k < end; ++k)
+        std::fill_n(chunk.re(k) + at, n, 0.0), std::fill_n(chunk.im(k) + at, n, 0.0);
+      continue;
+    }
     if (!core.solvable) {
       std::array<double, JonesChunk::kMost> re, im;
-      core.value.copy_rows(element, t, n_row, first, width, re.data(), im.data());
-      const double sign = core.minus ? -1 : 1;
+      core.value.copy_rows(place.element, t, n_row, first, width, re.data(), im.data());
+      const double sign = core.term->minus ? -1 : 1;
       for (std::size_t i = 0; i < n; ++i) d_re[i] -= sign * re[i], d_im[i] -= sign * im[i];
       continue;
     }
-    for (std::size_t ab = 0; ab < (diagonal ? 1 : products_.n_element()); ++ab, ++k) {
+    for (std::size_t ab = 0; ab < n_basis; ++ab, ++k) {
       double *re = chunk.re(k) + at, *im = chunk.im(k) + at;
-      core.value.copy_rows(diagonal ? element : ab, t, n_row, first, width, re, im);
-      if (core.minus)
+      core.value.copy_rows(n_basis == 1 ? place.element : ab, t, n_row, first, width, re, im);
+      if (core.term->minus)
         for (std::size_t i = 0; i < n; ++i) re[i] = -re[i], im[i] = -im[i];
     }
   }

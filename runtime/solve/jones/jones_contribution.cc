@@ -91,11 +91,13 @@ void find_slopes(const JonesProducts& of, const Item& item, std::size_t element,
                  Scratch& scratch) {
   const auto& sides = of.sides(item.equation);
   const bool diagonal = of.model(item.equation).diagonal;
-  const std::size_t n = of.n_basis(item.equation), n_feed = of.n_feed(), per_term = diagonal ? 1 : of.n_element();
-  const std::size_t i = element / n_feed, j = element % n_feed;
+  const std::size_t n = of.n_basis(item.equation), n_feed = of.n_feed(), per_term = of.n_basis_of_term(item.equation);
   scratch.slopes.resize(scratch.unknowns.size() * n);
   scratch.ranges.assign(scratch.unknowns.size(), {});
   for (std::size_t term = 0; term < sides.size(); ++term) {
+    const JonesTerm::Place place = of.place(item.equation, term, element);
+    if (!place.there) continue;
+    const std::size_t i = place.row, j = place.column;
     const JonesProduct &left = products[sides[term][0]], &right = products[sides[term][1]];
     // Of a term as L M R, one of L and R being a derivative.
     const auto add = [&](std::uint32_t place, const JonesProduct::Matrix& l, const JonesProduct::Matrix& r) {
@@ -166,8 +168,8 @@ void contribute(const JonesProducts& of, const JonesSums& sums, const ErrorModel
     const Complex<double>*b = sums.of_products(block, item.equation, element), *h = b + n;
     std::vector<Complex<double>>& c = scratch.coefficients;
     c.clear();
-    for (const auto& [left, right] : sides)
-      of.append_coefficients(item.equation, element, products[left], products[right], c);
+    for (std::size_t k = 0; k < sides.size(); ++k)
+      of.append_coefficients(item.equation, k, element, products[sides[k][0]], products[sides[k][1]], c);
     take_matrix(n, h, scratch);
     apply(n, c.data(), 0, n, scratch);
     for (std::size_t k = 0; k < n; ++k)

@@ -8,6 +8,18 @@
 
 namespace rimetree::solve {
 
+namespace {
+
+/// A device takes one element of all that it sums over, or of each the same as of the data.
+bool is_for_host(const JonesModel& model) {
+  return model.conjugate || std::any_of(model.terms.begin(), model.terms.end(), [](const JonesTerm& term) {
+           const bool one = term.elements.size() == 1 && term.elements[0] >= 0 && term.solvable();
+           return !term.elements.empty() && !one;
+         });
+}
+
+}  // namespace
+
 SumBlocks JonesSweep::sum_blocks() const { return {part_.time, part_.frequency, products_.n_element(), false}; }
 
 SumInput JonesSweep::sum_input(std::size_t equation, const JonesPlanes& planes) const {
@@ -21,9 +33,10 @@ SumInput JonesSweep::sum_input(std::size_t equation, const JonesPlanes& planes) 
     if (!terms[term].solvable())
       input.fixed.emplace_back(core);
     else if (products_.model(equation).diagonal)
-      input.vectors.emplace_back(core);
+      input.vectors.emplace_back(core, terms[term].elements.empty() ? -1 : terms[term].elements[0]);
     else
-      for (int ab = 0; ab < static_cast<int>(products_.n_element()); ++ab) input.vectors.emplace_back(core, ab);
+      for (int ab = 0; ab < static_cast<int>(products_.n_basis_of_term(equation)); ++ab)
+        input.vectors.emplace_back(core, ab);
   }
   input.flags_key.owner = static_cast<std::uint64_t>(problem_.equations[equation].condeq);
   for (const ResultPtr& result : planes.results) input.flags_key.version = mix(input.flags_key.version, result->stamp);
@@ -40,13 +53,16 @@ SumInput JonesSweep::sum_input(std::size_t equation, const JonesPlanes& planes) 
 /// if that is to be done again and again.
 bool JonesSweep::is_worth_devices(std::span<const JonesPlanes> planes) const {
   if (evaluator_.devices().empty()) return false;
+  if (std::any_of(products_.models().begin(), products_.models().end(), is_for_host)) return false;
   std::size_t values = 0;
+  bool on_host = true;
   for (const JonesPlanes& of : planes)
     for (const ResultPtr& result : of.results) {
       if (result->stamp == 0) return false;  // it may change without anybody knowing
-      if (!result->value.is_on_host()) return true;
+      on_host = on_host && result->value.is_on_host();
       values += result->value.size();
     }
+  if (!on_host) return true;
   const PlacementRule rule = evaluator_.placement_rule(*evaluator_.devices().front());
   return values >= rule.least_values && (!rule.weigh_bytes || errors_.degrees_of_freedom > 0);
 }
@@ -105,7 +121,7 @@ std::vector<std::deque<SumShare>> JonesSweep::deal_out(std::size_t first, std::s
   for (std::size_t i = 0; i < planes.size(); ++i) {
     if (planes[i].results.empty() || products_.n_basis(first + i) == 0) continue;
     const auto& cores = planes[i].cores;
-    const bool minus = std::any_of(cores.begin(), cores.end(), [](const auto& core) { return core.minus; });
+    const bool minus = std::any_of(cores.begin(), cores.end(), [](const auto& core) { return core.term->minus; });
     if (planes[i].cells == part_.cells() && !minus)
       wanted.push_back(static_cast<std::uint32_t>(first + i));
     else

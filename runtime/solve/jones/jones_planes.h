@@ -5,6 +5,7 @@
 
 #include "runtime/core/values/result.h"
 #include "runtime/solve/equations/operand.h"
+#include "runtime/solve/jones/jones_terms.h"
 
 namespace rimetree::solve {
 
@@ -17,7 +18,8 @@ struct JonesPlanes {
   struct Core {
     Operand value;
     FlagOperand flags;
-    bool flags_merge = false, solvable = false, minus = false;
+    bool flags_merge = false, solvable = false;
+    const JonesTerm* term = nullptr;
   };
   std::vector<Core> cores;
   bool any_flags = false, any_fixed = false;  ///< any_fixed: terms without unknowns, which are taken off the data
@@ -26,8 +28,10 @@ struct JonesPlanes {
   bool flagged(std::size_t element, std::size_t t, std::size_t f) const {
     if (!any_flags) return false;
     if (data_flags.at(element, t, f) || weight_flags.at(element, t, f)) return true;
-    for (const Core& core : cores)
-      if (core.flags_merge ? core.flags.any(t, f) : core.flags.at(element, t, f)) return true;
+    for (const Core& core : cores) {
+      const JonesTerm::Place place = core.term->place(element);
+      if (place.there && (core.flags_merge ? core.flags.any(t, f) : core.flags.at(place.element, t, f))) return true;
+    }
     return false;
   }
 };

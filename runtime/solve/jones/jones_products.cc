@@ -25,6 +25,17 @@ std::shared_ptr<const Cells> block_cells(const Cells& cells, const Problem& prob
                                                              picked(Axis::frequency, problem.frequency_segments())));
 }
 
+/// Rows of the matrices that terms are products of.
+std::size_t rows_of_matrices(const Forest& forest, const std::vector<JonesModel>& models) {
+  const auto is_number = [&](int factor) { return forest.node(factor).dims().is_scalar(); };
+  for (const JonesModel& model : models)
+    for (const JonesTerm& term : model.terms)
+      if (term.shape == TensorShape{2, 2} || !std::all_of(term.left.begin(), term.left.end(), is_number) ||
+          !std::all_of(term.right.begin(), term.right.end(), is_number))
+        return 2;
+  return 1;
+}
+
 }  // namespace
 
 JonesProducts::JonesProducts(ModelForest forest, const Problem& problem, const Request& whole,
@@ -34,13 +45,14 @@ JonesProducts::JonesProducts(ModelForest forest, const Problem& problem, const R
       request_(whole),
       models_(std::move(models)),
       n_element_(forest.get().node(problem.equations[0].model).dims().size()),
+      n_feed_(rows_of_matrices(forest.get(), models_)),
       factors_(forest.get().size()) {
   request_.derivatives = true;
   request_.verify = 0;
   request_.tile = nullptr;
   request_.cells = block_cells(*whole.cells, problem);
   for (const JonesModel& model : models_) {
-    n_basis_.push_back(n_solvable(model) * (model.diagonal ? 1 : n_element_));
+    n_basis_.push_back(n_solvable(model) * n_basis_of_term(n_basis_.size()));
     for (const JonesTerm& term : model.terms)
       for (const auto* factors : {&term.left, &term.right})
         factor_nodes_.insert(factor_nodes_.end(), factors->begin(), factors->end());
@@ -55,8 +67,10 @@ void JonesProducts::find_different() {
   std::map<std::vector<int>, std::uint32_t> known;
   for (const JonesModel& model : models_) {
     sides_.emplace_back();
+    solvable_terms_.emplace_back();
     for (const JonesTerm& term : model.terms) {
       if (!term.solvable()) continue;
+      solvable_terms_.back().push_back(static_cast<std::uint32_t>(&term - model.terms.data()));
       std::array<std::uint32_t, 2> sides{};
       for (std::size_t side : {0, 1}) {
         const std::vector<int>& factors = side == 0 ? term.left : term.right;
@@ -102,7 +116,7 @@ JonesProduct JonesProducts::product(const std::vector<int>& factors, const Item&
   const auto load = [&](const Vells& values) {
     const Operand operand(values);
     Matrix m{};
-    for (std::size_t e = 0; e < n_element_; ++e)
+    for (std::size_t e = 0; e < n_feed * n_feed; ++e)
       if (!values.dims().is_scalar() || e % (n_feed + 1) == 0)  // a scalar is that times the unit matrix
         m[e] = operand.at(e, item.time_segment, item.frequency_segment);
     return m;
@@ -135,13 +149,17 @@ std::vector<std::array<JonesProduct, 2>> JonesProducts::by_term(const Item& item
 std::vector<Complex<double>> JonesProducts::coefficients(
     const Item& item, std::size_t element, const std::vector<std::array<JonesProduct, 2>>& by_term) const {
   std::vector<Complex<double>> c;
-  for (const auto& [left, right] : by_term) append_coefficients(item.equation, element, left, right, c);
+  for (std::size_t k = 0; k < by_term.size(); ++k)
+    append_coefficients(item.equation, k, element, by_term[k][0], by_term[k][1], c);
   return c;
 }
 
-void JonesProducts::append_coefficients(std::uint32_t equation, std::size_t element, const JonesProduct& left,
-                                        const JonesProduct& right, std::vector<Complex<double>>& c) const {
-  const std::size_t n_feed = this->n_feed(), i = element / n_feed, j = element % n_feed;
+void JonesProducts::append_coefficients(std::uint32_t equation, std::size_t k, std::size_t element,
+                                        const JonesProduct& left, const JonesProduct& right,
+                                        std::vector<Complex<double>>& c) const {
+  const std::size_t n_feed = this->n_feed();
+  const auto [there, own, i, j] = place(equation, k, element);
+  if (!there) return c.resize(c.size() + n_basis_of_term(equation));
   if (models_[equation].diagonal) return c.push_back(left.value[i * n_feed + i] * right.value[j * n_feed + j]);
   for (std::size_t a = 0; a < n_feed; ++a)
     for (std::size_t b = 0; b < n_feed; ++b) c.push_back(left.value[i * n_feed + a] * right.value[b * n_feed + j]);

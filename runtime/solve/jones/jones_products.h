@@ -32,9 +32,12 @@ class JonesProducts {
   std::size_t n_equation() const { return models_.size(); }
   const JonesModel& model(std::size_t equation) const { return models_[equation]; }
   const std::vector<JonesModel>& models() const { return models_; }
-  /// Of a visibility: 4 and 2, or 1 and 1.
+  /// Elements that an equation compares: of a visibility 4.
   std::size_t n_element() const { return n_element_; }
-  std::size_t n_feed() const { return n_element_ == 1 ? 1 : 2; }
+  /// Rows of matrices: 2, or 1 where all factors and fixed visibilities are numbers.
+  std::size_t n_feed() const { return n_feed_; }
+  /// Fixed visibilities that an element of a term is made of.
+  std::size_t n_basis_of_term(std::size_t equation) const { return models_[equation].diagonal ? 1 : n_feed_ * n_feed_; }
   /// Fixed visibilities that an element of an equation's model is made of.
   std::size_t n_basis(std::size_t equation) const { return n_basis_[equation]; }
   const std::vector<int>& factor_nodes() const { return factor_nodes_; }
@@ -43,6 +46,10 @@ class JonesProducts {
   const std::vector<std::vector<int>>& different() const { return different_; }
   /// The numbers of the left and the right product, by solvable term.
   const std::vector<std::array<std::uint32_t, 2>>& sides(std::size_t equation) const { return sides_[equation]; }
+  /// Where an element of the model stands in the k-th solvable term.
+  JonesTerm::Place place(std::size_t equation, std::size_t k, std::size_t element) const {
+    return models_[equation].terms[solvable_terms_[equation][k]].place(element);
+  }
   /// What a product takes with its derivatives, all different ones together.
   std::size_t bytes_of_a_block() const;
 
@@ -51,7 +58,8 @@ class JonesProducts {
   std::vector<Complex<double>> coefficients(const Item& item, std::size_t element,
                                             const std::vector<std::array<JonesProduct, 2>>& by_term) const;
   std::vector<std::array<JonesProduct, 2>> by_term(const Item& item) const;
-  void append_coefficients(std::uint32_t equation, std::size_t element, const JonesProduct& left,
+  /// Those of the k-th solvable term.
+  void append_coefficients(std::uint32_t equation, std::size_t k, std::size_t element, const JonesProduct& left,
                            const JonesProduct& right, std::vector<Complex<double>>& c) const;
 
  private:
@@ -61,12 +69,13 @@ class JonesProducts {
   const Problem& problem_;
   Request request_;
   std::vector<JonesModel> models_;
-  std::size_t n_element_;
+  std::size_t n_element_, n_feed_;
   std::vector<std::size_t> n_basis_;
   std::vector<int> factor_nodes_;
   std::vector<ResultPtr> factors_;  ///< by node of the forest
   std::vector<std::vector<int>> different_;
   std::vector<std::vector<std::array<std::uint32_t, 2>>> sides_;  ///< by equation and solvable term
+  std::vector<std::vector<std::uint32_t>> solvable_terms_;        ///< by equation: their numbers
 };
 
 }  // namespace rimetree::solve

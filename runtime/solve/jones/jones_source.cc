@@ -24,53 +24,64 @@ std::vector<double> centres(const std::vector<double>& cells, const Segments& se
   return found;
 }
 
-/// Says how a model had to be written such that its data could be summed up.
-void note_element(Evaluator& evaluator, int model) {
-  const Forest& forest = evaluator.forest();
-  if (const int element = element_of_jones_terms(forest, model); element >= 0)
-    evaluator.notes().add(
-        "solver-element",
-        "Solver: \"" + forest.node(element).name() +
-            "\" is an element of a product of Jones matrices, of which derivatives are made cell by "
-            "cell; solving on some elements takes less as Condeq(data, model, weight) of whole matrices, "
-            "with a weight such as [[1, 0], [0, 1]]");
+/// The models of all equations; nothing where one of them is no sum of Jones terms.
+std::optional<std::vector<JonesModel>> models_in(const ModelForest& read, const Forest& written,
+                                                 const Problem& problem) {
+  std::vector<JonesModel> models;
+  for (const Equation& equation : problem.equations) {
+    const bool fixed = (written.dependencies(equation.data) & kSolvable) == 0 &&
+                       (equation.weight < 0 || (written.dependencies(equation.weight) & kSolvable) == 0);
+    auto model = jones_model(read.get(), read.model_of(equation));
+    if (!fixed || !model) return std::nullopt;
+    if (!(written.node(equation.model).dims() == written.node(problem.equations[0].model).dims()) ||
+        !(written.node(equation.condeq).dims() == written.node(equation.model).dims()))
+      return std::nullopt;
+    models.push_back(std::move(*model));
+  }
+  return models;
+}
+
+std::size_t most_terms(const std::vector<JonesModel>& models) {
+  std::size_t terms = 0;
+  for (const JonesModel& model : models) terms = std::max(terms, n_solvable(model));
+  return terms;
 }
 
 }  // namespace
 
 std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
                                                     const Manner& manner, Cancellation& cancellation) {
-  auto source = recognise_in(ModelForest(evaluator, false), evaluator, problem, parts, manner, cancellation);
-  if (source || !manner.evaluated || &evaluator.evaluated() == &evaluator.forest()) return source;
+  const auto source_of = [&](ModelForest read, std::optional<std::vector<JonesModel>>& models) {
+    return models ? make(read, std::move(*models), evaluator, problem, parts, manner, cancellation) : nullptr;
+  };
+  const ModelForest as_written(evaluator, false);
+  auto written = models_in(as_written, evaluator.forest(), problem);
+  const bool by_elements = written && std::any_of(written->begin(), written->end(),
+                                                  [](const JonesModel& model) { return model.by_elements; });
+  if (!by_elements)
+    if (auto source = source_of(as_written, written)) return source;
+  if (!manner.evaluated || &evaluator.evaluated() == &evaluator.forest()) return source_of(as_written, written);
   // All that is asked for first, so that the plan stays.
   std::vector<int> roots;
   for (const Equation& equation : problem.equations)
     for (const int node : {equation.condeq, equation.data, equation.weight})
       if (node >= 0) roots.push_back(node);
   evaluator.update_plan(roots);
-  return recognise_in(ModelForest(evaluator, true), evaluator, problem, parts, manner, cancellation);
+  const ModelForest as_evaluated(evaluator, true);
+  auto evaluated = models_in(as_evaluated, evaluator.forest(), problem);
+  // Where elements are sums over sources, these are single nodes there.
+  if (by_elements && !(evaluated && most_terms(*evaluated) < most_terms(*written)))
+    if (auto source = source_of(as_written, written)) return source;
+  return source_of(as_evaluated, evaluated);
 }
 
-std::unique_ptr<JonesSource> JonesSource::recognise_in(ModelForest read, Evaluator& evaluator, Problem& problem,
-                                                       RequestParts& parts, const Manner& manner,
-                                                       Cancellation& cancellation) {
+std::unique_ptr<JonesSource> JonesSource::make(ModelForest read, std::vector<JonesModel> models, Evaluator& evaluator,
+                                               Problem& problem, RequestParts& parts, const Manner& manner,
+                                               Cancellation& cancellation) {
   const Forest& forest = read.get();
   const Request& request = parts.whole();
   const CellShape& cells = request.cells->shape();
   if (cells[Axis::l] != 1 || cells[Axis::m] != 1) return nullptr;
-  std::vector<JonesModel> models;
-  for (const Equation& equation : problem.equations) {
-    const Forest& written = evaluator.forest();
-    const bool fixed = (written.dependencies(equation.data) & kSolvable) == 0 &&
-                       (equation.weight < 0 || (written.dependencies(equation.weight) & kSolvable) == 0);
-    auto model = jones_model(forest, read.model_of(equation));
-    if (fixed && !model) note_element(evaluator, equation.model);
-    if (!fixed || !model) return nullptr;
-    if (!(written.node(equation.model).dims() == written.node(problem.equations[0].model).dims()) ||
-        !(written.node(equation.condeq).dims() == written.node(equation.model).dims()))
-      return nullptr;
-    models.push_back(std::move(*model));
-  }
   // Where nothing is to be solved for on any baseline, there is nothing to recognise.
   if (std::none_of(models.begin(), models.end(), [](const auto& model) { return n_solvable(model) > 0; }))
     return nullptr;
@@ -112,23 +123,17 @@ void JonesSource::make_sums(Cancellation& cancellation) {
 // (2 cores of an Intel Xeon with AVX-512, 2026-11-30); with gains for each cell of 8 directions both took the same.
 bool JonesSource::sums_up_too_little(const CellShape& cells) const {
   const std::size_t blocks = problem_.time_segments().size() * problem_.frequency_segments().size();
-  return n_term() > 1 && cells.size() < 2 * blocks && problem_.n_unknown() < blocks;
-}
-
-std::size_t JonesSource::n_term() const {
-  std::size_t terms = 0;
-  for (const JonesModel& model : products_.models()) terms = std::max(terms, n_solvable(model));
-  return terms;
+  return most_terms(products_.models()) > 1 && cells.size() < 2 * blocks && problem_.n_unknown() < blocks;
 }
 
 std::string JonesSource::method() const {
-  const std::size_t terms = n_term();
   const auto& models = products_.models();
+  const std::size_t terms = most_terms(models);
   const bool diagonal = std::all_of(models.begin(), models.end(), [](const auto& model) { return model.diagonal; });
   return "sums over the data for " + std::to_string(terms) +
-         (products_.n_element() == 1 ? " scalar"
-          : diagonal                 ? " diagonal"
-                                     : " full") +
+         (products_.n_feed() == 1 ? " scalar"
+          : diagonal              ? " diagonal"
+                                  : " full") +
          (terms == 1 ? " Jones term" : " Jones terms") + ", " + std::to_string(problem_.time_segments().size()) +
          " x " + std::to_string(problem_.frequency_segments().size()) + " blocks" +
          (smoothed_hz_ > 0 ? ", smoothed along frequency" : "");
@@ -265,10 +270,13 @@ void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Canc
 
 std::vector<double> JonesSource::approach(std::vector<double>& values, Cancellation& cancellation) {
   if (errors_.degrees_of_freedom > 0) return {};
-  bool diagonal = true, full = true;
+  bool diagonal = true, full = products_.n_element() == 4;
   for (std::size_t e = 0; e < products_.n_equation(); ++e) {
-    diagonal = diagonal && products_.model(e).diagonal && products_.n_basis(e) <= 1;
-    full = full && !products_.model(e).diagonal && products_.n_basis(e) == 4;
+    const JonesModel& model = products_.model(e);
+    const auto is_whole = [](const JonesTerm& term) { return term.elements.empty(); };
+    diagonal = diagonal && model.diagonal && products_.n_basis(e) <= 1;
+    full = full && !model.diagonal && products_.n_basis(e) == 4 &&
+           std::all_of(model.terms.begin(), model.terms.end(), is_whole);
   }
   if (!diagonal && !full) return {};
   make_sums(cancellation);

@@ -48,13 +48,11 @@ class JonesSource final : public EquationSource {
  private:
   JonesSource(Evaluator& evaluator, ModelForest forest, Problem& problem, RequestParts& parts, ErrorModel errors,
               std::vector<JonesModel> models);
-  static std::unique_ptr<JonesSource> recognise_in(ModelForest read, Evaluator& evaluator, Problem& problem,
-                                                   RequestParts& parts, const Manner& manner,
-                                                   Cancellation& cancellation);
+  static std::unique_ptr<JonesSource> make(ModelForest read, std::vector<JonesModel> models, Evaluator& evaluator,
+                                           Problem& problem, RequestParts& parts, const Manner& manner,
+                                           Cancellation& cancellation);
   /// Whether there are more sums than data, and derivatives of the models cost less.
   bool sums_up_too_little(const CellShape& cells) const;
-  /// Additive terms of a model that have something to solve for, at most.
-  std::size_t n_term() const;
   /// By unknown, in how many equations with data it occurs.
   std::vector<std::size_t> occurrences() const;
   void make_sums(Cancellation& cancellation);

@@ -10,9 +10,10 @@ namespace rimetree::solve {
 
 namespace {
 
-/// The product, element by element, of results of which some are scalars. It is no node's, so that no device can know
-/// it again.
-std::shared_ptr<const Result> product_of(std::span<const ResultPtr> factors, memory::Pool& pool) {
+/// The product, element by element, of results of which some are scalars and all but the first are as `beside` says. It
+/// is no node's, so that no device can know it again.
+std::shared_ptr<const Result> product_of(std::span<const ResultPtr> factors, std::span<const JonesTerm::Beside> beside,
+                                         memory::Pool& pool) {
   std::vector<const Vells*> values;
   auto product = std::make_shared<Result>();
   CellShape cells, flag_cells;
@@ -34,7 +35,8 @@ std::shared_ptr<const Result> product_of(std::span<const ResultPtr> factors, mem
     for (std::size_t t = 0; t < static_cast<std::size_t>(cells[Axis::time]); ++t)
       for (std::size_t f = 0; f < static_cast<std::size_t>(cells[Axis::frequency]); ++f, ++place) {
         Complex<double> z = operands[0].at(e, t, f);
-        for (std::size_t i = 1; i < operands.size(); ++i) z = z * operands[i].at(e, t, f);
+        for (std::size_t i = 1; i < operands.size(); ++i)
+          z = beside[i - 1].divides ? z / operands[i].at(e, t, f) : z * operands[i].at(e, t, f);
         if (is_complex)
           product->value.complex()[place] = z;
         else
@@ -64,7 +66,7 @@ std::vector<int> JonesSweep::fixed_nodes(std::size_t equation) const {
   if (problem_.equations[equation].weight >= 0) nodes.push_back(problem_.equations[equation].weight);
   for (const JonesTerm& term : products_.model(equation).terms) {
     nodes.push_back(term.core);
-    nodes.insert(nodes.end(), term.beside.begin(), term.beside.end());
+    for (const JonesTerm::Beside& one : term.beside) nodes.push_back(one.node);
   }
   return nodes;
 }
@@ -139,7 +141,7 @@ JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPt
   std::size_t at = first_core;
   for (const JonesTerm& term : products_.model(equation).terms) {
     const std::size_t n = 1 + term.beside.size();
-    results.push_back(n == 1 ? found[at] : product_of(found.subspan(at, n), evaluator_.pool()));
+    results.push_back(n == 1 ? found[at] : product_of(found.subspan(at, n), term.beside, evaluator_.pool()));
     at += n;
   }
   for (const ResultPtr& result : results) {
@@ -161,7 +163,7 @@ JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPt
   for (const JonesTerm& term : products_.model(equation).terms) {
     const Result& core = *results[next++];
     of.cores.push_back(
-        {Operand(core.value), FlagOperand(core.flags), term.flags_merge && !is_diagonal, term.solvable(), term.minus});
+        {Operand(core.value), FlagOperand(core.flags), term.flags_merge && !is_diagonal, term.solvable(), &term});
     of.any_fixed = of.any_fixed || !term.solvable();
     is_complex = is_complex || core.value.is_complex();
     for (const auto* factors : {&term.left, &term.right})

@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 
+#include "runtime/solve/jones/jones_cores.h"
+
 namespace rimetree::solve {
 
 namespace {
@@ -36,15 +38,10 @@ bool is_diagonal_constant(const Forest& forest, int node) {
   return std::all_of(numbers.begin() + quarter, numbers.end() - quarter, [](double x) { return x == 0; });
 }
 
-bool is_combination(Algebra algebra) {
-  return algebra == Algebra::sum || algebra == Algebra::difference || algebra == Algebra::negation ||
-         algebra == Algebra::matrix_product || algebra == Algebra::product;
-}
-
 // Walks down a model, collecting what stands to the left and to the right of each fixed node.
 class Walk {
  public:
-  explicit Walk(const Forest& forest) : forest_(forest) {}
+  explicit Walk(const Forest& forest) : forest_(forest), cores_(forest) {}
 
   /// `so_far`: what stands around a node, and its sign.
   bool visit(int node, JonesTerm so_far) {
@@ -79,9 +76,21 @@ class Walk {
         return forest_.node(child).dims() == forest_.node(node).dims() && visit(child, std::move(term));
       });
     }
+    if (algebra == Algebra::selection) return select(node, std::move(so_far));
+    if (algebra == Algebra::composition) return compose(node, so_far);
+    if (algebra == Algebra::transpose || algebra == Algebra::conjugate || algebra == Algebra::conjugate_transpose)
+      return turn(node, std::move(so_far));
+    if (algebra == Algebra::quotient) {
+      const int divisor = children[1];
+      if (solvable(forest_, divisor) || (forest_.dependencies(divisor) & kIteration) != 0 ||
+          !is_scalar(forest_, divisor))
+        return false;
+      so_far.beside.push_back({divisor, true});
+      return visit(children[0], std::move(so_far));
+    }
     const bool product = algebra == Algebra::matrix_product;
     if (!product && algebra != Algebra::product) return false;
-    const std::ptrdiff_t core = core_of(node);
+    const std::ptrdiff_t core = cores_.core_of(node);
     if (core < 0) return false;
     for (std::size_t i = 0; i < children.size(); ++i) {
       if (static_cast<std::ptrdiff_t>(i) == core) continue;
@@ -99,10 +108,97 @@ class Walk {
     return visit(children[static_cast<std::size_t>(core)], std::move(so_far));
   }
 
+  bool has_matrices(const JonesTerm& term) const {
+    const auto matrix = [&](int factor) { return !is_scalar(forest_, factor); };
+    return std::any_of(term.left.begin(), term.left.end(), matrix) ||
+           std::any_of(term.right.begin(), term.right.end(), matrix);
+  }
+
+  /// Conjugated or transposed, with nothing around it.
+  bool turn(int node, JonesTerm so_far) {
+    if (so_far.solvable() || !so_far.beside.empty()) return false;
+    const Algebra algebra = algebra_of(forest_, node);
+    so_far.conjugate = so_far.conjugate != (algebra != Algebra::transpose);
+    if (algebra != Algebra::conjugate && so_far.shape.size() > 1) {
+      if (!(so_far.shape == TensorShape{2, 2})) return false;
+      constexpr std::array<int, 4> kTransposed{0, 2, 1, 3};
+      name_elements(so_far);
+      for (int& element : so_far.elements)
+        if (element >= 0) element = kTransposed[static_cast<std::size_t>(element)];
+    }
+    return visit(forest_.children(node)[0], std::move(so_far));
+  }
+
+  static void name_elements(JonesTerm& term) {
+    if (term.elements.empty())
+      for (std::size_t e = 0; e < term.shape.size(); ++e) term.elements.push_back(static_cast<int>(e));
+  }
+
+  /// Elements of its child, which numbers around it multiply as well.
+  bool select(int selection, JonesTerm so_far) {
+    if (has_matrices(so_far)) return false;
+    const int child = forest_.children(selection)[0];
+    const TensorShape& from = forest_.node(child).dims();
+    name_elements(so_far);
+    for (int& element : so_far.elements)
+      if (element >= 0)
+        element = static_cast<int>(forest_.node(selection).selected_element(static_cast<std::size_t>(element), from));
+    so_far.shape = from;
+    return visit(child, std::move(so_far));
+  }
+
+  /// Elements one by one; those of one product, as in Composer(V[0, 0], V[1, 1]), become one term again.
+  bool compose(int composition, const JonesTerm& so_far) {
+    const std::span<const int> children = forest_.children(composition);
+    model_.by_elements = true;
+    if (has_matrices(so_far) || children.size() != so_far.shape.size()) return false;
+    const std::size_t first = model_.terms.size(),
+                      n_element = so_far.elements.empty() ? children.size() : so_far.elements.size();
+    for (std::size_t c = 0; c < children.size(); ++c) {
+      if (children[c] < 0 || !is_scalar(forest_, children[c])) return false;
+      JonesTerm own = so_far;
+      own.shape = {};
+      own.elements.assign(n_element, -1);
+      for (std::size_t e = 0; e < n_element; ++e)
+        if (so_far.place(e).there && so_far.place(e).element == c) own.elements[e] = 0;
+      const bool wanted = std::any_of(own.elements.begin(), own.elements.end(), [](int e) { return e >= 0; });
+      if (wanted && !visit(children[c], std::move(own))) return false;
+    }
+    join_elements(first);
+    return true;
+  }
+
+  /// Terms from `first` on that are different elements of the same product become one.
+  void join_elements(std::size_t first) {
+    std::vector<JonesTerm> terms(std::make_move_iterator(model_.terms.begin() + static_cast<std::ptrdiff_t>(first)),
+                                 std::make_move_iterator(model_.terms.end()));
+    model_.terms.resize(first);
+    for (JonesTerm& term : terms) {
+      const auto fits = [&](const JonesTerm& other) {
+        if (other.core != term.core || other.beside != term.beside || other.left != term.left ||
+            other.right != term.right || other.minus != term.minus || other.conjugate != term.conjugate ||
+            !(other.shape == term.shape))
+          return false;
+        for (std::size_t e = 0; e < term.elements.size(); ++e)
+          if (term.elements[e] >= 0 && other.elements[e] >= 0) return false;
+        return true;
+      };
+      const auto known =
+          std::find_if(model_.terms.begin() + static_cast<std::ptrdiff_t>(first), model_.terms.end(), fits);
+      if (known == model_.terms.end()) {
+        model_.terms.push_back(std::move(term));
+        continue;
+      }
+      known->flags_merge = known->flags_merge || term.flags_merge;
+      for (std::size_t e = 0; e < term.elements.size(); ++e)
+        known->elements[e] = std::max(known->elements[e], term.elements[e]);
+    }
+  }
+
   /// A product, element by element, of which what is fixed does not stand together, as g_p B K g_q* does not, which is
   /// written from left to right.
   bool take_factors(int product, JonesTerm so_far) {
-    std::vector<int> open{product}, scalars;
+    std::vector<int> open{product}, scalars, fixed;
     while (!open.empty()) {
       const int node = open.back();
       open.pop_back();
@@ -112,66 +208,26 @@ class Walk {
           (algebra_of(forest_, node) == Algebra::product || algebra_of(forest_, node) == Algebra::identity))
         open.insert(open.end(), children.rbegin(), children.rend());
       else
-        (is_solvable ? scalars : so_far.beside).push_back(node);
+        (is_solvable ? scalars : fixed).push_back(node);
     }
     const auto is_factor = [&](int node) {
       return is_scalar(forest_, node) && (forest_.dependencies(node) & (kData | kIteration)) == 0 &&
              is_cell_by_cell(forest_, node);
     };
     const auto in_iteration = [&](int node) { return (forest_.dependencies(node) & kIteration) != 0; };
-    if (so_far.beside.size() < 2 || !std::all_of(scalars.begin(), scalars.end(), is_factor) ||
-        std::any_of(so_far.beside.begin(), so_far.beside.end(), in_iteration))
+    if (fixed.size() < 2 || !std::all_of(scalars.begin(), scalars.end(), is_factor) ||
+        std::any_of(fixed.begin(), fixed.end(), in_iteration))
       return false;
-    const auto fullest = std::max_element(so_far.beside.begin(), so_far.beside.end(), [&](int a, int b) {
+    const auto fullest = std::max_element(fixed.begin(), fixed.end(), [&](int a, int b) {
       return forest_.node(a).dims().size() < forest_.node(b).dims().size();
     });
     so_far.core = *fullest;
-    so_far.beside.erase(fullest);
+    fixed.erase(fullest);
+    for (const int node : fixed) so_far.beside.push_back({node, false});
     so_far.left.insert(so_far.left.end(), scalars.begin(), scalars.end());
     split(so_far.left, so_far.right);
     model_.terms.push_back(std::move(so_far));
     return true;
-  }
-
-  /// Which child of a product is the visibility: the only one that depends on data (on a Spigot's UVW, say); or the
-  /// only fixed one, or the only one that is a sum or product again; or else the one that holds most. -1 where it is
-  /// not clear.
-  std::ptrdiff_t core_of(int product) {
-    const std::span<const int> children = forest_.children(product);
-    std::ptrdiff_t fixed = -1, nested = -1, data = -1;
-    int n_fixed = 0, n_nested = 0, n_data = 0;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      const auto here = static_cast<std::ptrdiff_t>(i);
-      if ((forest_.dependencies(children[i]) & kData) != 0) data = here, ++n_data;
-      if (!solvable(forest_, children[i]))
-        fixed = here, ++n_fixed;
-      else if (is_combination(algebra_of(forest_, children[i])))
-        nested = here, ++n_nested;
-    }
-    if (n_data == 1) return data;
-    if (n_fixed == 1 && n_nested == 0) return fixed;
-    if (n_fixed == 0 && n_nested == 1) return nested;
-    return fullest_of(product, n_fixed == 1 ? fixed : -1);
-  }
-
-  /// Of the children of a product that which holds something fixed that varies, or if none does, something fixed: of
-  /// G_p G_q* M it is M, of 2 (G_p M G_q*) the second. Of several those that are as large as the product, and of these
-  /// `preferred`.
-  std::ptrdiff_t fullest_of(int product, std::ptrdiff_t preferred) {
-    const std::span<const int> children = forest_.children(product);
-    std::vector<Fixed> holds;
-    for (const int child : children) holds.push_back(held_by(child));
-    const Fixed most = *std::max_element(holds.begin(), holds.end());
-    if (most == Fixed::nothing) return -1;
-    std::vector<std::ptrdiff_t> found;
-    for (const bool as_large : {false, true}) {
-      found.clear();
-      for (std::size_t i = 0; i < children.size(); ++i)
-        if (holds[i] == most && (!as_large || forest_.node(children[i]).dims() == forest_.node(product).dims()))
-          found.push_back(static_cast<std::ptrdiff_t>(i));
-      if (found.size() == 1) return found[0];
-    }
-    return std::find(found.begin(), found.end(), preferred) != found.end() ? preferred : -1;
   }
 
   /// Whether a node is a scalar, or a 2x2 matrix whose elements off the diagonal are zero by construction.
@@ -207,19 +263,6 @@ class Walk {
     }
   }
 
-  /// What depends on no solvable Parm in the sums and products that a node is made of.
-  enum class Fixed : std::uint8_t { nothing, numbers, varying };
-  Fixed held_by(int node) {
-    if (!solvable(forest_, node))
-      return (forest_.dependencies(node) & (kDomain | kData)) != 0 ? Fixed::varying : Fixed::numbers;
-    const Algebra algebra = algebra_of(forest_, node);
-    if (algebra != Algebra::identity && !is_combination(algebra)) return Fixed::nothing;
-    if (const auto known = held_.find(node); known != held_.end()) return known->second;
-    Fixed most = Fixed::nothing;
-    for (const int child : forest_.children(node)) most = std::max(most, held_by(child));
-    return held_[node] = most;
-  }
-
   /// Scalars that are products of scalars become their factors, conjugates those of the right side: as they stand in
   /// G_p M G_q*, and as baselines share them.
   void split(std::vector<int>& left, std::vector<int>& right) const {
@@ -247,8 +290,8 @@ class Walk {
   }
 
   const Forest& forest_;
+  CoresOfProducts cores_;
   JonesModel model_;
-  std::map<int, Fixed> held_;
   std::map<int, bool> diagonal_;
 };
 
@@ -264,30 +307,18 @@ std::vector<ResultPtr> ModelForest::evaluate(const Request& request, const std::
 }
 
 std::optional<JonesModel> jones_model(const Forest& forest, int model) {
-  const TensorShape& dims = forest.node(model).dims();
-  if (!dims.is_scalar() && !(dims == TensorShape{2, 2})) return std::nullopt;
+  constexpr std::size_t kMostElements = 4;
+  JonesTerm start;
+  start.shape = forest.node(model).dims();
+  if (start.shape.size() > kMostElements || start.shape.size() == 0) return std::nullopt;
   Walk walk(forest);
-  if (!walk.visit(model, {})) return std::nullopt;
+  if (!walk.visit(model, std::move(start))) return std::nullopt;
   JonesModel result = walk.take();
   for (const JonesTerm& term : result.terms)
-    if (!(forest.node(term.core).dims() == dims)) return std::nullopt;
+    if (!(forest.node(term.core).dims() == term.shape) || term.conjugate != result.terms[0].conjugate)
+      return std::nullopt;
+  result.conjugate = result.terms[0].conjugate;
   return result;
-}
-
-int element_of_jones_terms(const Forest& forest, int model) {
-  std::vector<int> open{model};
-  while (!open.empty()) {
-    const int node = open.back();
-    open.pop_back();
-    const Algebra algebra = algebra_of(forest, node);
-    const std::span<const int> children = forest.children(node);
-    if (algebra == Algebra::selection && solvable(forest, node) &&
-        forest.node(children[0]).dims() == TensorShape{2, 2} && jones_model(forest, children[0]))
-      return node;
-    if (algebra == Algebra::identity || algebra == Algebra::composition || is_combination(algebra))
-      open.insert(open.end(), children.rbegin(), children.rend());
-  }
-  return -1;
 }
 
 BlockEdges edges_of_factors(const Forest& forest, const Problem& problem, const std::vector<JonesModel>& models) {

@@ -1,5 +1,6 @@
 // Finds Jones terms in models: V = sum over terms of +- L M R, with M fixed and L and R products of matrices (or
 // scalars) that are the same on all cells of a block, as in G_p M_pq G_q^H. What L and R are made of does not matter.
+// A model may also have some elements only of such a product, as V[0, 0] has, in any order, and be conjugated.
 #pragma once
 
 #include <algorithm>
@@ -34,18 +35,42 @@ class ModelForest {
 
 /// One additive term of a model. Factors are nodes, from left to right.
 struct JonesTerm {
-  int core = 0;             ///< M: depends on no solvable Parm
-  std::vector<int> beside;  ///< what M is multiplied with element by element, likewise
+  /// What M is multiplied with, or divided by, element by element.
+  struct Beside {
+    int node;
+    bool divides;
+    bool operator==(const Beside&) const = default;
+  };
+  int core = 0;                ///< M: depends on no solvable Parm
+  std::vector<Beside> beside;  ///< likewise
   std::vector<int> left, right;
+  TensorShape shape;  ///< of L M R and M
+  /// By element of the model which element of L M R stands there, -1: none; empty: the same one.
+  std::vector<int> elements;
   bool flags_merge = false;  ///< a matrix product is involved: a cell of M is flagged as a whole
   bool minus = false;        ///< it is taken off: what is summed up is of -M
+  bool conjugate = false;    ///< the model has the conjugate of L M R
   bool solvable() const { return !left.empty() || !right.empty(); }
+
+  /// Where an element of the model stands in L M R; M alone may be a vector, of which L and R are numbers.
+  struct Place {
+    bool there;
+    std::size_t element, row, column;
+  };
+  Place place(std::size_t element) const {
+    const int own = elements.empty() ? static_cast<int>(element) : elements[element];
+    if (own < 0) return {false, 0, 0, 0};
+    const auto k = static_cast<std::size_t>(own);
+    return shape == TensorShape{2, 2} ? Place{true, k, k / 2, k % 2} : Place{true, k, 0, 0};
+  }
 };
 
 /// The model of one equation.
 struct JonesModel {
   std::vector<JonesTerm> terms;
-  bool diagonal = true;  ///< all factors are scalars or diagonal, so that an element of V has only that of M
+  bool conjugate = false;    ///< it is the conjugate of what the terms make
+  bool by_elements = false;  ///< elements are written one by one, so that there may be more terms than there need be
+  bool diagonal = true;      ///< all factors are scalars or diagonal, so that an element of V has only that of M
 };
 
 inline std::size_t n_solvable(const JonesModel& model) {
@@ -55,9 +80,6 @@ inline std::size_t n_solvable(const JonesModel& model) {
 
 /// The terms of a model; nothing if it has another form, or depends on data inside a factor.
 std::optional<JonesModel> jones_model(const Forest& forest, int model);
-/// An element that a model is, or has as a part, of matrices that are sums of Jones terms: were all elements compared,
-/// with weights, the data could be summed up. -1: there is none.
-int element_of_jones_terms(const Forest& forest, int model);
 
 /// Where factors change besides at the edges of what is solved for.
 BlockEdges edges_of_factors(const Forest& forest, const Problem& problem, const std::vector<JonesModel>& models);

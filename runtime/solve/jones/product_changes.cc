@@ -20,8 +20,8 @@ double dot(const Matrix& a, const Matrix& b, unsigned elements) {
 
 /// Elements of the products to the left and to the right of fixed visibilities that an element of a model is made of:
 /// a row and a column.
-std::array<unsigned, 2> elements_of(std::size_t element, std::size_t n_feed) {
-  const std::size_t row = element / n_feed, column = element % n_feed;
+std::array<unsigned, 2> elements_of(const JonesTerm::Place& place, std::size_t n_feed) {
+  const std::size_t row = place.row, column = place.column;
   std::array<unsigned, 2> found{};
   for (std::size_t k = 0; k < n_feed; ++k) {
     found[0] |= 1u << (row * n_feed + k);
@@ -43,17 +43,18 @@ std::vector<std::vector<ProductOnBlock>> JonesSource::products() const {
       if (!sums_.has_data[e] || products_.n_basis(e) == 0 || sums_.n_equation(item) == 0) continue;
       const std::int32_t group = problem_.group_of(item);
       if (group < 0) continue;
-      std::array<unsigned, 2> seen{};
-      for (std::size_t element = 0; element < products_.n_element(); ++element) {
-        if (!(sums_.scalars(sums_.block_of(item), e, element).equations > 0)) continue;
-        const std::array<unsigned, 2> more = elements_of(element, products_.n_feed());
-        for (std::size_t side = 0; side < 2; ++side) seen[side] |= more[side];
-      }
       // Products are those of an antenna, so that many baselines have the same.
       std::vector<ProductOnBlock>& own = found[static_cast<std::size_t>(group)];
-      for (const auto& term : products_.sides(e))
+      for (std::size_t term = 0; term < products_.sides(e).size(); ++term) {
+        std::array<unsigned, 2> seen{};
+        for (std::size_t element = 0; element < products_.n_element(); ++element) {
+          const JonesTerm::Place at = products_.place(e, term, element);
+          if (!at.there || !(sums_.scalars(sums_.block_of(item), e, element).equations > 0)) continue;
+          const std::array<unsigned, 2> more = elements_of(at, products_.n_feed());
+          for (std::size_t side = 0; side < 2; ++side) seen[side] |= more[side];
+        }
         for (std::size_t side = 0; side < 2; ++side) {
-          const std::uint32_t product = term[side];
+          const std::uint32_t product = products_.sides(e)[term][side];
           if (std::exchange(last[product], block) != block) {
             place[product] = {static_cast<std::size_t>(group), own.size()};
             own.push_back({product, static_cast<std::uint32_t>(block)});
@@ -61,6 +62,7 @@ std::vector<std::vector<ProductOnBlock>> JonesSource::products() const {
           const auto [of, number] = place[product];
           found[of][number].elements |= static_cast<std::uint8_t>(seen[side]);
         }
+      }
     }
   return found;
 }
