@@ -49,7 +49,7 @@ struct SelectorBody {
   }
 };
 
-class Selector final : public CellNode<Selector> {
+class Selector final : public CellNode<Selector>, public ElementSelection {
  public:
   explicit Selector(const State& state)
       : CellNode(state), index_(state.integers("index")), multi_(state.boolean("multi")) {
@@ -120,6 +120,11 @@ class Selector final : public CellNode<Selector> {
             .n_item = of_each_entry ? static_cast<std::size_t>(dims()[0]) : 1};
   }
 
+  Capabilities capabilities() const override {
+    Capabilities own = CellNode::capabilities();
+    own.selection = this;
+    return own;
+  }
   std::size_t selected_element(std::size_t element, const TensorShape& child) const override {
     return body().source_of(element, child, index_.data());
   }

@@ -20,6 +20,7 @@ class SolverNode;
 struct DeviceChoice;
 struct Request;
 struct Review;
+struct TensorShape;
 
 /// A node that holds unknowns: the solvable coefficients of a Parm.
 class UnknownsHolder {
@@ -82,6 +83,14 @@ class Reviewer {
   virtual void review(const Review& review) const = 0;
 };
 
+/// A node whose result is some elements of its child's: Algebra::selection.
+class ElementSelection {
+ public:
+  virtual ~ElementSelection() = default;
+  /// Which element of a child of these dimensions becomes an element of the result.
+  virtual std::size_t selected_element(std::size_t element, const TensorShape& child) const = 0;
+};
+
 /// nullptr: the node is no such thing. What is pointed at lives as long as the node.
 struct Capabilities {
   const DevicePath* device = nullptr;  ///< many nodes are evaluated on a device by one launch
@@ -94,6 +103,7 @@ struct Capabilities {
   const RunStages* run = nullptr;
   const DeviceChoice* devices = nullptr;  ///< it chooses the devices of its forest
   const Reviewer* reviewer = nullptr;
+  const ElementSelection* selection = nullptr;
 };
 
 }  // namespace rimetree

@@ -81,8 +81,6 @@ class Node {
 
   /// Elements of its result that are 0 whatever the data, from those of its children.
   virtual ZeroElements zero_elements(const Evaluation& /*evaluation*/) const { return 0; }
-  /// Of Algebra::selection: which element of its child, of these dimensions, becomes an element of its result.
-  virtual std::size_t selected_element(std::size_t element, const TensorShape& /*child*/) const { return element; }
 
   /// For a batch of nodes like this one; a class overrides it where one call for all is faster.
   virtual std::unique_ptr<BatchKernel> make_kernel() const;

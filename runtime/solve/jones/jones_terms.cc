@@ -136,13 +136,13 @@ class Walk {
 
   /// Elements of its child, which numbers around it multiply as well.
   bool select(int selection, JonesTerm so_far) {
-    if (has_matrices(so_far)) return false;
+    const ElementSelection* of = forest_.node(selection).capabilities().selection;
+    if (of == nullptr || has_matrices(so_far)) return false;
     const int child = forest_.children(selection)[0];
     const TensorShape& from = forest_.node(child).dims();
     name_elements(so_far);
     for (int& element : so_far.elements)
-      if (element >= 0)
-        element = static_cast<int>(forest_.node(selection).selected_element(static_cast<std::size_t>(element), from));
+      if (element >= 0) element = static_cast<int>(of->selected_element(static_cast<std::size_t>(element), from));
     so_far.shape = from;
     return visit(child, std::move(so_far));
   }
