@@ -60,6 +60,17 @@ Vells vells_of(PyObject* object, const Evaluation& evaluation) {
   return values;
 }
 
+/// Flags from an array [1 or tensor element, time, freq, l, m] that is not 0 where something is flagged.
+Flags flags_of(PyObject* object, const Evaluation& evaluation) {
+  const StateArray array = array_of(object);
+  if (array.shape.size() != 1 + kAxes) throw ShapeError("evaluate() returned a mask that does not fit");
+  CellShape cells;
+  for (std::size_t i = 0; i < kAxes; ++i) cells.extent[i] = static_cast<std::int32_t>(array.shape[1 + i]);
+  Flags flags(evaluation.pool, static_cast<std::size_t>(array.shape[0]), cells);
+  std::transform(array.data.begin(), array.data.end(), flags.data(), [](double flag) { return flag != 0 ? 1 : 0; });
+  return flags;
+}
+
 /// Adds an array in the form and type of a child's values.
 void add_to_adjoint(PyObject* object, Vells& adjoint) {
   const StateArray array = array_of(object);
@@ -71,6 +82,7 @@ void add_to_adjoint(PyObject* object, Vells& adjoint) {
 }
 
 Ref array_or_none(const Vells* vells) { return vells == nullptr ? none() : make_array(*vells); }
+Ref flags_or_none(const Result* result) { return result->flags.empty() ? none() : make_array(result->flags); }
 
 class PyNode final : public Node {
  public:
@@ -88,6 +100,7 @@ class PyNode final : public Node {
     }
     for (const std::string& name : state.text_list("mixes")) mixed_ |= set_of(axis_from_name(name));
     if (state.integer("version") < 0) dependencies_ |= kCall;
+    masked_ = state.boolean("masked");
   }
 
   static NodeClass info() {
@@ -110,6 +123,11 @@ class PyNode final : public Node {
                  .type = StateType::text_list,
                  .default_value = std::vector<std::string>(kAxisNames.begin(), kAxisNames.end()),
                  .doc = "axes along which a cell of the result may depend on other cells of the children"},
+                {.name = "masked",
+                 .type = StateType::boolean,
+                 .default_value = false,
+                 .doc = "whether evaluate() gets masked arrays, masked where children are flagged, and may return one, "
+                        "whose mask are the flags of the result"},
                 {.name = "version",
                  .type = StateType::integer,
                  .default_value = std::int64_t{-1},
@@ -153,12 +171,14 @@ class PyNode final : public Node {
     std::vector<std::int64_t> wanted;
     for (std::size_t i = 0; i < children.size(); ++i) wanted.push_back(pull.child(i) != nullptr);
     const Ref values = list_of(children, [](const Result* child) { return make_array(child->value); });
-    const Ref flags = list_of(wanted, [](std::int64_t want) { return boolean(want != 0); });
+    const Ref is_wanted = list_of(wanted, [](std::int64_t want) { return boolean(want != 0); });
+    const Ref flags = masked_ ? list_of(children, flags_or_none) : none();
     const Ref cells = cells_to_python(pull.inputs.cells());
     const Ref adjoint = make_array(pull.adjoint);
-    const Ref arguments = tuple(Ref::borrowed(object_->get()), Ref::borrowed(cells.get()), Ref::borrowed(values.get()),
-                                Ref::borrowed(flags.get()), Ref::borrowed(adjoint.get()),
-                                integer(static_cast<std::int64_t>(pull.inputs.node.dims().rank)));
+    const Ref arguments =
+        tuple(Ref::borrowed(object_->get()), Ref::borrowed(cells.get()), Ref::borrowed(values.get()),
+              Ref::borrowed(is_wanted.get()), Ref::borrowed(adjoint.get()),
+              integer(static_cast<std::int64_t>(pull.inputs.node.dims().rank)), Ref::borrowed(flags.get()));
     const Ref adjoints = check(PyObject_CallObject(pull_function, arguments.get()));
     std::size_t slot = 0;
     for_each(adjoints.get(), [&](PyObject* one) {
@@ -168,6 +188,7 @@ class PyNode final : public Node {
 
   void call(Evaluation& evaluation) const {
     const auto& children = evaluation.children();
+    const Ref flags = masked_ ? list_of(children, flags_or_none) : none();
     const auto run = [&](const ParameterId* parameter) {
       const Ref values = list_of(children, [](const Result* child) { return make_array(child->value); });
       const Ref derivatives = parameter == nullptr ? none() : list_of(children, [&](const Result* child) {
@@ -176,9 +197,13 @@ class PyNode final : public Node {
       const Ref cells = cells_to_python(evaluation.cells());
       const Ref arguments =
           tuple(Ref::borrowed(object_->get()), Ref::borrowed(cells.get()), Ref::borrowed(values.get()),
-                Ref::borrowed(derivatives.get()), integer(static_cast<std::int64_t>(evaluation.node.dims().rank)));
+                Ref::borrowed(derivatives.get()), integer(static_cast<std::int64_t>(evaluation.node.dims().rank)),
+                Ref::borrowed(flags.get()));
       const Ref result = check(PyObject_CallObject(call_function, arguments.get()));
-      return vells_of(result.get(), evaluation);
+      PyObject *values_found, *mask;  // the mask of derivatives does not count
+      if (!PyArg_ParseTuple(result.get(), "OO", &values_found, &mask)) throw PythonError();
+      if (parameter == nullptr && mask != Py_None) evaluation.set_flags(flags_of(mask, evaluation));
+      return vells_of(values_found, evaluation);
     };
     evaluation.set(run(nullptr));
     for (const ParameterId& parameter : evaluation.parameters()) evaluation.add(parameter, run(&parameter));
@@ -188,6 +213,7 @@ class PyNode final : public Node {
   TensorShape dims_;
   DependencySet dependencies_ = kNothing;
   AxisSet mixed_ = kNoAxes;
+  bool masked_ = false;
 };
 
 RIMETREE_REGISTER_NODE(PyNode);

@@ -32,6 +32,7 @@ def PyNode(  # noqa: N802
     depends_on=("domain",),
     mixes=("time", "freq", "l", "m"),
     version=None,
+    masked=False,
 ) -> NodeDef:
     """A node whose mathematics is Python.
 
@@ -45,6 +46,11 @@ def PyNode(  # noqa: N802
     call of the forest (`evaluate`, `solve`, `run` ...) runs. The next call asks it anew, for it cannot be seen whether
     something has changed. With `version`, a number from 0 on, you promise that what it uses changes only where you say
     so by another version (`forest.set_state(node, version=2)`): results are then kept from call to call.
+
+    `masked=True`: the arrays are masked arrays (`numpy.ma`), masked where children are flagged; where flags vary along
+    an axis and values do not, they are given along it all the same. Returns it one, its mask are the flags of the
+    result; a plain array is flagged where any child is, as without `masked`. So a function may flag, and take flags
+    back.
 
     `mixes`: axes along which a cell of the result may depend on other cells of the children; all unless you say less.
     It decides how derivatives with respect to Parms with several solution tiles are formed: one for each tile. For a
@@ -69,6 +75,7 @@ def PyNode(  # noqa: N802
         depends_on=depends_on,
         mixes=[mixes] if isinstance(mixes, str) else list(mixes),
         version=-1 if version is None else version,
+        masked=masked,
     )
     definition.state["object"] = number  # with the functions, which the definition keeps
     return definition

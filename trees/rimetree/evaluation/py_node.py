@@ -60,15 +60,69 @@ def register(evaluate, pull_back=None) -> Number:
     return number
 
 
-def _call(functions, axes, children, derivatives, rank) -> np.ndarray:
-    """One evaluation, or, with `derivatives` (one array or None per child), a derivative along one parameter."""
+def _call(functions, axes, children, derivatives, rank, flags) -> tuple[np.ndarray, np.ndarray | None]:
+    """One evaluation, or, with `derivatives` (one array or None per child), a derivative along one parameter; and the
+    mask of the result [1 or tensor element, time, freq, l, m], None where it has none of its own.
+
+    `flags`: of each child [1 or tensor element, time, freq, l, m] or None; None alone for a function that does not want
+    to see them.
+    """
     cells = Cells.from_runtime(axes)
-    values = [_trim(np.asarray(child), cells) for child in children]
+    values, masks = _inputs(children, flags, cells)
+    function = functions.evaluate if masks is None else _seeing(functions.evaluate, masks)
     if derivatives is None:
-        return _full(_unambiguous(functions.evaluate(cells, *values), cells, rank), rank)
+        result = _unambiguous(function(cells, *values), cells, rank)
+        if masks is None or not isinstance(result, np.ma.MaskedArray):
+            return _full(result, rank), None
+        return _full(result.data, rank), _mask(result, rank)
     steps = [None if d is None else _trim(np.asarray(d), cells) for d in derivatives]
-    slope, _ = _difference(functions.evaluate, cells, values, steps, rank)
-    return np.ascontiguousarray(slope)
+    slope, _ = _difference(function if masks is None else _unmasked(function), cells, values, steps, rank)
+    return np.ascontiguousarray(slope), None
+
+
+def _inputs(children, flags, cells: Cells) -> tuple[list[np.ndarray], list[np.ndarray] | None]:
+    """The children's values [tensor dimensions..., axes of the cells], and their masks of the same shapes, or None for
+    a function that does not want to see them; flags may vary on more axes than values, which then do likewise."""
+    values = [_trim(np.asarray(child), cells) for child in children]
+    if flags is None:
+        return values, None
+    masks = []
+    for k, (value, flag) in enumerate(zip(values, flags, strict=True)):
+        rank = value.ndim - cells.rank
+        mask = np.zeros((1,) * value.ndim, bool)
+        if flag is not None:
+            mask = _trim(np.asarray(flag) != 0, cells)
+            mask = mask.reshape((value.shape[:rank] if len(mask) > 1 else (1,) * rank) + mask.shape[1:])
+        values[k], mask = np.broadcast_arrays(value, mask)
+        masks.append(mask)
+    return values, masks
+
+
+def _seeing(function, masks: list[np.ndarray]):
+    """A function of arrays that calls one of masked arrays."""
+
+    def call(cells, *values):
+        return function(cells, *(np.ma.array(v, mask=m.copy()) for v, m in zip(values, masks, strict=True)))
+
+    return call
+
+
+def _unmasked(function):
+    """The function, whose results are plain arrays: what is flagged is left out by others."""
+
+    def call(cells, *values):
+        result = function(cells, *values)
+        return result.data if isinstance(result, np.ma.MaskedArray) else result
+
+    return call
+
+
+def _mask(result: np.ma.MaskedArray, rank: int) -> np.ndarray:
+    """The mask of a result as the runtime takes it."""
+    mask = np.ma.getmaskarray(result)
+    full = mask.reshape(mask.shape + (1,) * (rank + len(AXES) - mask.ndim)).astype(float)
+    full = full.reshape(-1, *full.shape[rank:])
+    return np.ascontiguousarray(full[:1] if (full == full[:1]).all() else full)
 
 
 def _difference(function, cells: Cells, values: list, steps: list, rank: int) -> tuple[np.ndarray, float]:
@@ -101,17 +155,20 @@ def _rounding(result) -> float:
     return float(np.finfo(kind).eps) if isinstance(kind, np.dtype) and kind.kind in "fc" else _DOUBLE
 
 
-def _pull_back(functions, axes, children, wanted, adjoint, rank) -> list:
-    """The adjoints of the children that are wanted (else None), from that of the result.
+def _pull_back(functions, axes, children, wanted, adjoint, rank, flags) -> list:
+    """The adjoints of the children that are wanted (else None), from that of the result. `flags`: as of `_call`.
 
     An adjoint is dL/dRe + i dL/dIm of the real number L that is differentiated.
     """
     cells = Cells.from_runtime(axes)
-    values = [_trim(np.asarray(child), cells) for child in children]
+    values, masks = _inputs(children, flags, cells)
     adjoint = np.asarray(adjoint)
     if functions.pull_back is None:
-        adjoints = _pull_back_by_differences(functions.evaluate, cells, values, wanted, adjoint, rank)
+        function = functions.evaluate if masks is None else _unmasked(_seeing(functions.evaluate, masks))
+        adjoints = _pull_back_by_differences(function, cells, values, wanted, adjoint, rank)
     else:
+        if masks is not None:
+            values = [np.ma.array(v, mask=m.copy()) for v, m in zip(values, masks, strict=True)]
         adjoints = functions.pull_back(cells, _trim(adjoint, cells), *values)
         if len(values) == 1 and not isinstance(adjoints, (list, tuple)):
             adjoints = [adjoints]
@@ -127,7 +184,7 @@ def _pull_back(functions, axes, children, wanted, adjoint, rank) -> list:
 def _as_adjoint(adjoint, child: np.ndarray, unseen: np.ndarray) -> np.ndarray:
     """An adjoint in the form and type of a child, summed over cells on which the child does not vary."""
     rank = child.ndim - len(AXES)
-    full = _full(adjoint, rank)
+    full = _full(adjoint.filled(0) if isinstance(adjoint, np.ma.MaskedArray) else adjoint, rank)
     if np.issubdtype(child.dtype, np.floating):
         full = full.real
     if any(n not in (m, u) for n, m, u in zip(full.shape[rank:], child.shape[rank:], unseen.shape, strict=True)) or (
