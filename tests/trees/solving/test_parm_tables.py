@@ -203,6 +203,35 @@ def test_pieces_make_tiles():
         assert np.array_equal(np.isnan(sigma[..., 0, 0]), lacks)
 
 
+def test_what_is_for_all_times_stands_under_what_is_for_some():
+    def stored(*values, time_s):
+        value = np.array(values)[:, None, None, None]
+        return rt.StoredParm(value, value, np.zeros(value.shape, int), np.array(time_s), np.array([[-np.inf, np.inf]]))
+
+    always = rt.ParmTable({"p": stored(1.0, time_s=[[-np.inf, np.inf]])})
+    once = rt.ParmTable({"p": stored(2.0, 3.0, time_s=[[0.0, 10.0], [20.0, 30.0]])})
+    assert always.joined(once)["p"].value.ravel().tolist() == [2.0, 3.0]
+    assert once.joined(always)["p"].value.ravel().tolist() == [1.0, 1.0]
+
+
+def test_solves_on_cells_without_widths():
+    """Each is for its time."""
+    ns = rt.NodeScope()
+    ns.p << rt.Parm(0.0, solvable=True)
+    ns.solver << rt.Solver(rt.Condeq(rt.Time(), ns.p))
+    forest = rt.Forest(ns)
+    solves = [forest.solve(ns.solver, rt.Cells(time_s=[at], freq_hz=1e9)) for at in (1.0, 2.0, 10.0)]
+    table = rt.ParmTable.of(forest, solves)
+    there = rt.NodeScope()
+    there.p << rt.Parm(0.0)
+    given = rt.Forest(there)
+    table.put_into(given)
+    found = given.evaluate("p", rt.Cells(time_s=[1.2, 1.7, 5.0, 9.0])).ravel()
+    np.testing.assert_allclose(found, [1.0, 2.0, 2.0, 10.0])
+    rt.ParmTable.of(forest, solves[:1]).put_into(given)
+    assert given.evaluate("p", rt.Cells(time_s=[99.0])).item() == pytest.approx(1.0)
+
+
 def test_tiles_without_data_take_the_nearest_and_others_are_warned_of():
     flags = [0, SolutionFlag.NO_DATA, SolutionFlag.NO_DATA, 0]
     value, flag = np.array([1.0, -1.0, -2.0, 4.0]), np.array(flags)
@@ -250,6 +279,16 @@ def test_a_file_that_is_no_table(tmp_path):
         table.put_into(rt.Forest(other))
     with pytest.raises(TypeError, match="solves"):
         rt.ParmTable.of(forest, ["x"])
+
+
+def test_names_that_are_alike_in_the_file(tmp_path):
+    ns = rt.NodeScope()
+    names = ["a/b", "a|b"]
+    for k, name in enumerate(names):
+        ns[name] << rt.Parm(float(k), solvable=True)
+    rt.ParmTable.of(rt.Forest(ns)).write(tmp_path / "p.h5")
+    table = rt.ParmTable.read(tmp_path / "p.h5")
+    assert [table[name].value.item() for name in names] == [0.0, 1.0]
 
 
 def test_names_with_strokes(tmp_path):

@@ -190,8 +190,9 @@ class ParmTable(Mapping[str, StoredParm]):
 
         with whole_hdf5(path) as file:
             file.attrs[_FORMAT] = _VERSION
-            for name, parm in self._parms.items():
-                group = file.create_group(name.replace("/", "|"))
+            for number, (name, parm) in enumerate(self._parms.items()):
+                own = name.replace("/", "|")
+                group = file.create_group(f"{own}|{number}" if own in file else own)
                 group.attrs["name"] = name
                 for field in _ARRAYS:
                     group.create_dataset(field, data=getattr(parm, field))

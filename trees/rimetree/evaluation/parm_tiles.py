@@ -64,13 +64,14 @@ def joined_pieces(pieces: Sequence[Piece]) -> tuple[np.ndarray, ...]:
     Of several pieces for one tile the last counts. A tile that no piece is for, where pieces are not the same at all
     frequencies, takes the nearest in time, flagged as not solved.
     """
-    times, freqs = (_tiles(np.array([piece[axis] for piece in pieces])) for axis in (0, 1))
+    intervals = [_with_widths(np.array([piece[axis] for piece in pieces])) for axis in (0, 1)]
+    times, freqs = (_tiles(one) for one in intervals)
     owner = np.full((len(times), len(freqs)), -1)
-    for number, piece in enumerate(pieces):
-        owner[np.ix_(_within(times, piece.time_s), _within(freqs, piece.freq_hz))] = number
+    for number, (time, freq) in enumerate(zip(*intervals, strict=True)):
+        owner[np.ix_(_within(times, time), _within(freqs, freq))] = number
     empty = owner < 0
     for i, j in np.argwhere(empty):
-        away = [(_distance(freqs[j], one.freq_hz), _distance(times[i], one.time_s)) for one in pieces]
+        away = [(_distance(freqs[j], freq), _distance(times[i], time)) for time, freq in zip(*intervals, strict=True)]
         owner[i, j] = min(range(len(pieces)), key=away.__getitem__)
     value, sigma, flag = (np.array([piece[at] for piece in pieces])[owner] for at in (2, 3, 4))
     sigma[empty] = np.nan
@@ -78,12 +79,23 @@ def joined_pieces(pieces: Sequence[Piece]) -> tuple[np.ndarray, ...]:
     return value, sigma, flag, times, freqs
 
 
+def _with_widths(intervals: np.ndarray) -> np.ndarray:
+    """Intervals [piece, 2] of which those without a width, as of cells without, reach a quarter of the way to what is
+    next to them; everywhere if nothing is."""
+    empty = intervals[:, 0] == intervals[:, 1]
+    gaps = np.diff(np.unique(intervals[np.isfinite(intervals)]))
+    reach = gaps.min() / 4 if len(gaps) else np.inf
+    return np.where(empty[:, None], intervals + np.array([-reach, reach]), intervals)
+
+
 def _tiles(intervals: np.ndarray) -> np.ndarray:
-    """[tile, 2] of the tiles that intervals [piece, 2] make along an axis; one that is infinite where one of them is,
-    or is empty."""
+    """[tile, 2] of the tiles that intervals [piece, 2] make along an axis. Infinite ones have a part in all that others
+    make, or are one tile."""
     widths = intervals[:, 1] - intervals[:, 0]
-    if not (np.isfinite(widths).all() and (widths > 0).all()):
+    finite = np.isfinite(widths)
+    if not finite.any():
         return np.array([[-np.inf, np.inf]])
+    intervals, widths = intervals[finite], widths[finite]
     ends = np.unique(intervals)
     ends = ends[np.append(True, np.diff(ends) > _SAME_EDGE * widths.min())]
     centres = (ends[1:] + ends[:-1]) / 2
@@ -99,14 +111,18 @@ def edges_of(tiles: np.ndarray) -> np.ndarray:
     return np.concatenate([tiles[:1, 0], (tiles[1:, 0] + tiles[:-1, 1]) / 2, tiles[-1:, 1]])
 
 
-def _within(tiles: np.ndarray, interval: Interval) -> np.ndarray:
-    """Numbers of the tiles in an interval; all of an axis with one tile for all."""
-    centres = tiles.mean(axis=1) if len(tiles) > 1 else np.zeros(1)
-    return np.flatnonzero((len(tiles) == 1) | (centres > interval[0]) & (centres < interval[1]))
+def _centres(tiles: np.ndarray) -> np.ndarray:
+    return tiles.mean(axis=1) if np.isfinite(tiles).all() else np.zeros(len(tiles))
 
 
-def _distance(tile: np.ndarray, interval: Interval) -> float:
-    at = tile.mean()
+def _within(tiles: np.ndarray, interval: np.ndarray) -> np.ndarray:
+    """Numbers of the tiles in an interval."""
+    centres = _centres(tiles)
+    return np.flatnonzero((centres > interval[0]) & (centres < interval[1]))
+
+
+def _distance(tile: np.ndarray, interval: np.ndarray) -> float:
+    (at,) = _centres(tile[None])
     return max(interval[0] - at, at - interval[1], 0.0)
 
 
@@ -114,7 +130,7 @@ def nearest_good(value: np.ndarray, flag: np.ndarray, time_s: np.ndarray) -> tup
     """Values [time tile, freq tile, time term, freq term] in which tiles without data hold those of the nearest tile in
     time that has data, and whether all of them can be trusted. `time_s`: of the tiles, [time tile, 2]."""
     lacks = (flag & _NO_DATA).any(axis=(2, 3))
-    times = time_s.mean(axis=1) if len(time_s) > 1 else np.zeros(1)
+    times = _centres(time_s)
     source = np.tile(np.arange(len(value))[:, None], (1, value.shape[1]))
     for j in np.flatnonzero(lacks.any(axis=0) & ~lacks.all(axis=0)):
         good = np.flatnonzero(~lacks[:, j])
