@@ -102,7 +102,8 @@ class Parm final : public Node, public UnknownsHolder {
     if (state().boolean("solvable")) traits.depends_on |= kSolvable;
     for (const Axis axis : {Axis::time, Axis::frequency})
       if (varies(axis)) traits.varies_along |= set_of(axis);
-    if (traits.varies_along != kNoAxes) traits.depends_on |= kDomain;
+    const bool has_edges = !tiles_.time_edges_s().empty() || !tiles_.freq_edges_hz().empty();
+    if (traits.varies_along != kNoAxes || has_edges) traits.depends_on |= kDomain;  // cells may lie outside
     return traits;
   }
   Capabilities capabilities() const override { return {.unknowns = this}; }

@@ -32,6 +32,9 @@ Ref group_to_python(const SolvedGroup& group) {
   dict.set("prior_chi_square", number(group.prior_chi_square));
   dict.set("time_s", tuple(number(group.time_s[0]), number(group.time_s[1])));
   dict.set("freq_hz", tuple(number(group.freq_hz[0]), number(group.freq_hz[1])));
+  const auto pair = [](const std::array<double, 2>& range) { return tuple(number(range[0]), number(range[1])); };
+  dict.set("time_ranges_s", list_of(group.time_ranges_s, pair))
+      .set("freq_ranges_hz", list_of(group.freq_ranges_hz, pair));
   return dict.take();
 }
 

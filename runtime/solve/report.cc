@@ -44,6 +44,29 @@ double edge(const Cells& cells, Axis axis, const Segments& segments, std::uint32
   return result;
 }
 
+/// The intervals that cells of these segments make where there are gaps of more than half a cell between them,
+/// ascending; else nothing.
+std::vector<std::array<double, 2>> intervals_between_gaps(const Cells& cells, Axis axis, const Segments& segments,
+                                                          std::uint32_t first, std::uint32_t last) {
+  constexpr double kSmallGap = 0.5;
+  std::vector<std::array<double, 2>> own, joined;
+  if (!cells.has(axis)) return joined;
+  const AxisGrid& grid = cells.axis(axis);
+  double narrowest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = segments.begin[first]; i < segments.begin[last + 1]; ++i) {
+    own.push_back({grid.centre[i] - 0.5 * grid.width[i], grid.centre[i] + 0.5 * grid.width[i]});
+    narrowest = std::min(narrowest, grid.width[i]);
+  }
+  std::sort(own.begin(), own.end());
+  for (const std::array<double, 2>& cell : own)
+    if (joined.empty() || cell[0] > joined.back()[1] + kSmallGap * narrowest)
+      joined.push_back(cell);
+    else
+      joined.back()[1] = std::max(joined.back()[1], cell[1]);
+  if (joined.size() == 1) joined.clear();
+  return joined;
+}
+
 SolvedGroup group_of(const Problem& problem, const Cells& cells, std::size_t g, const Outcome& outcome) {
   SolvedGroup group;
   group.status = status_text(outcome.status);
@@ -64,6 +87,8 @@ SolvedGroup group_of(const Problem& problem, const Cells& cells, std::size_t g, 
     group.time_s[end] = edge(cells, Axis::time, problem.time_segments(), first_t, last_t, end == 1);
     group.freq_hz[end] = edge(cells, Axis::frequency, problem.frequency_segments(), first_f, last_f, end == 1);
   }
+  group.time_ranges_s = intervals_between_gaps(cells, Axis::time, problem.time_segments(), first_t, last_t);
+  group.freq_ranges_hz = intervals_between_gaps(cells, Axis::frequency, problem.frequency_segments(), first_f, last_f);
   return group;
 }
 

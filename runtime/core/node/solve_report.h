@@ -2,6 +2,7 @@
 // with its errors, unknown by unknown.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -34,6 +35,8 @@ struct SolvedGroup {
   double prior_chi_square_before = 0, prior_chi_square = 0;  ///< of the priors; a solve makes the sum of both small
   double condition = 0;
   double time_s[2] = {0, 0}, freq_hz[2] = {0, 0};  ///< first and last edge of the cells it uses
+  /// The intervals that these cells make where there are gaps between them; else empty.
+  std::vector<std::array<double, 2>> time_ranges_s, freq_ranges_hz;
 };
 
 /// What became of a Parm, in the shape of its `value`.

@@ -153,7 +153,7 @@ class Numbers {
       for (std::uint32_t e = 0; e < of_.n_equation(); ++e) {
         if (!sums_.has_data[e] || of_.n_basis(e) == 0) continue;
         const auto [left, right] = of_.sides(e).front();
-        for (std::size_t element = 0; element < of_.n_element(); ++element) {
+        for (std::size_t element = 0; element < of_.n_element(e); ++element) {
           const OwnSums sums(of_, sums_, block, e, element);
           const JonesTerm::Place at = of_.place(e, 0, element);
           if (sums.h > 0) elements_.push_back({places(block, left, at.row), places(block, right, at.column), sums});
@@ -279,9 +279,14 @@ std::vector<double> chi_squares(const Problem& problem, const JonesProducts& of,
   for (const Item& item : all.items()) {
     const std::int32_t g = problem.group_of(item);
     if (g < 0) continue;
-    const auto [left, right] = of.sides(item.equation).front();
     const std::size_t block = all.block_of(item);
-    for (std::size_t element = 0; element < of.n_element(); ++element) {
+    if (of.n_basis(item.equation) == 0) {
+      for (std::size_t element = 0; element < of.n_element(item.equation); ++element)
+        found[static_cast<std::size_t>(g)] += all.scalars(block, item.equation, element).power;
+      continue;
+    }
+    const auto [left, right] = of.sides(item.equation).front();
+    for (std::size_t element = 0; element < of.n_element(item.equation); ++element) {
       const OwnSums sums(of, all, block, item.equation, element);
       const Place* none = nullptr;
       const JonesTerm::Place at = of.place(item.equation, 0, element);

@@ -49,7 +49,7 @@ void JonesSweep::sum_block(const JonesPlanes& planes, const Item& item, What wha
   const auto [first_time, last_time] = part_.counted_slots(item.time_segment, planes.cells);
   const auto [first_channel, last_channel] = part_.counted_channels(item.frequency_segment, planes.cells);
   JonesChunk& chunk = JonesChunk::of_thread(n);
-  for (std::size_t element = 0; element < products_.n_element(); ++element) {
+  for (std::size_t element = 0; element < products_.n_element(item.equation); ++element) {
     const auto c = residuals(what) ? products_.coefficients(item, element, products) : std::vector<Complex<double>>{};
     ScalarSums sums;
     const std::size_t width = last_channel - first_channel;

@@ -161,7 +161,7 @@ void contribute(const JonesProducts& of, const JonesSums& sums, const ErrorModel
   fit::NormalEquations& to = contribution.equations;
   const std::size_t n = of.n_basis(item.equation), block = sums.block_of(item);
   scratch.misfit.resize(n);
-  for (std::size_t element = 0; element < of.n_element(); ++element) {
+  for (std::size_t element = 0; element < of.n_element(item.equation); ++element) {
     const ScalarSums& scalars = sums.scalars(block, item.equation, element);
     contribution.excluded += excluded_of(scalars);
     if (scalars.equations == 0) continue;

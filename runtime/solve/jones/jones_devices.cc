@@ -53,7 +53,8 @@ SumInput JonesSweep::sum_input(std::size_t equation, const JonesPlanes& planes) 
 /// if that is to be done again and again.
 bool JonesSweep::is_worth_devices(std::span<const JonesPlanes> planes) const {
   if (evaluator_.devices().empty()) return false;
-  if (std::any_of(products_.models().begin(), products_.models().end(), is_for_host)) return false;
+  for (const JonesModel& model : products_.models())
+    if (is_for_host(model) || model.n_element < products_.n_element()) return false;
   std::size_t values = 0;
   bool on_host = true;
   for (const JonesPlanes& of : planes)
@@ -119,13 +120,13 @@ std::vector<std::deque<SumShare>> JonesSweep::deal_out(std::size_t first, std::s
                                                        bool& keep) const {
   std::vector<std::uint32_t> wanted;
   for (std::size_t i = 0; i < planes.size(); ++i) {
-    if (planes[i].results.empty() || products_.n_basis(first + i) == 0) continue;
+    if (planes[i].results.empty() || !sums_.counts(first + i)) continue;
     const auto& cores = planes[i].cores;
     const bool minus = std::any_of(cores.begin(), cores.end(), [](const auto& core) { return core.term->minus; });
-    if (planes[i].cells == part_.cells() && !minus)
+    if (planes[i].cells == part_.cells() && !minus && products_.n_basis(first + i) > 0)
       wanted.push_back(static_cast<std::uint32_t>(first + i));
     else
-      keep = false;  // it does not count on each cell, or has a minus: the host adds it, in each sweep
+      keep = false;  // it does not count on each cell, has a minus or no unknowns: the host adds it, in each sweep
   }
   const DeviceContexts& devices = evaluator_.devices();
   std::vector<std::deque<SumShare>> waiting(devices.size());

@@ -25,6 +25,12 @@ std::shared_ptr<const Cells> block_cells(const Cells& cells, const Problem& prob
                                                              picked(Axis::frequency, problem.frequency_segments())));
 }
 
+std::size_t most_elements(const std::vector<JonesModel>& models) {
+  std::size_t most = 0;
+  for (const JonesModel& model : models) most = std::max(most, model.n_element);
+  return most;
+}
+
 /// Rows of the matrices that terms are products of.
 std::size_t rows_of_matrices(const Forest& forest, const std::vector<JonesModel>& models) {
   const auto is_number = [&](int factor) { return forest.node(factor).dims().is_scalar(); };
@@ -44,7 +50,7 @@ JonesProducts::JonesProducts(ModelForest forest, const Problem& problem, const R
       problem_(problem),
       request_(whole),
       models_(std::move(models)),
-      n_element_(forest.get().node(problem.equations[0].model).dims().size()),
+      n_element_(most_elements(models_)),
       n_feed_(rows_of_matrices(forest.get(), models_)),
       factors_(forest.get().size()) {
   request_.derivatives = true;

@@ -32,7 +32,8 @@ class JonesProducts {
   std::size_t n_equation() const { return models_.size(); }
   const JonesModel& model(std::size_t equation) const { return models_[equation]; }
   const std::vector<JonesModel>& models() const { return models_; }
-  /// Elements that an equation compares: of a visibility 4.
+  /// Elements that an equation compares, and the most that any does.
+  std::size_t n_element(std::size_t equation) const { return models_[equation].n_element; }
   std::size_t n_element() const { return n_element_; }
   /// Rows of matrices: 2, or 1 where all factors and fixed visibilities are numbers.
   std::size_t n_feed() const { return n_feed_; }

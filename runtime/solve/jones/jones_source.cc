@@ -25,17 +25,15 @@ std::vector<double> centres(const std::vector<double>& cells, const Segments& se
 }
 
 /// The models of all equations; nothing where one of them is no sum of Jones terms.
-std::optional<std::vector<JonesModel>> models_in(const ModelForest& read, const Forest& written,
-                                                 const Problem& problem) {
+std::optional<std::vector<JonesModel>> models_in(const ModelForest& read, const Forest& written, const Problem& problem,
+                                                 ElementsOneByOne elements) {
   std::vector<JonesModel> models;
   for (const Equation& equation : problem.equations) {
     const bool fixed = (written.dependencies(equation.data) & kSolvable) == 0 &&
                        (equation.weight < 0 || (written.dependencies(equation.weight) & kSolvable) == 0);
-    auto model = jones_model(read.get(), read.model_of(equation));
+    auto model = jones_model(read.get(), read.model_of(equation), elements);
     if (!fixed || !model) return std::nullopt;
-    if (!(written.node(equation.model).dims() == written.node(problem.equations[0].model).dims()) ||
-        !(written.node(equation.condeq).dims() == written.node(equation.model).dims()))
-      return std::nullopt;
+    if (!(written.node(equation.condeq).dims() == written.node(equation.model).dims())) return std::nullopt;
     models.push_back(std::move(*model));
   }
   return models;
@@ -51,28 +49,22 @@ std::size_t most_terms(const std::vector<JonesModel>& models) {
 
 std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
                                                     const Manner& manner, Cancellation& cancellation) {
-  const auto source_of = [&](ModelForest read, std::optional<std::vector<JonesModel>>& models) {
+  const auto source_of = [&](const ModelForest& read, ElementsOneByOne elements) -> std::unique_ptr<JonesSource> {
+    auto models = models_in(read, evaluator.forest(), problem, elements);
     return models ? make(read, std::move(*models), evaluator, problem, parts, manner, cancellation) : nullptr;
   };
   const ModelForest as_written(evaluator, false);
-  auto written = models_in(as_written, evaluator.forest(), problem);
-  const bool by_elements = written && std::any_of(written->begin(), written->end(),
-                                                  [](const JonesModel& model) { return model.by_elements; });
-  if (!by_elements)
-    if (auto source = source_of(as_written, written)) return source;
-  if (!manner.evaluated || &evaluator.evaluated() == &evaluator.forest()) return source_of(as_written, written);
-  // All that is asked for first, so that the plan stays.
-  std::vector<int> roots;
-  for (const Equation& equation : problem.equations)
-    for (const int node : {equation.condeq, equation.data, equation.weight})
-      if (node >= 0) roots.push_back(node);
-  evaluator.update_plan(roots);
-  const ModelForest as_evaluated(evaluator, true);
-  auto evaluated = models_in(as_evaluated, evaluator.forest(), problem);
-  // Where elements are sums over sources, these are single nodes there.
-  if (by_elements && !(evaluated && most_terms(*evaluated) < most_terms(*written)))
-    if (auto source = source_of(as_written, written)) return source;
-  return source_of(as_evaluated, evaluated);
+  if (auto source = source_of(as_written, ElementsOneByOne::no)) return source;
+  if (manner.evaluated && &evaluator.evaluated() != &evaluator.forest()) {
+    // All that is asked for first, so that the plan stays.
+    std::vector<int> roots;
+    for (const Equation& equation : problem.equations)
+      for (const int node : {equation.condeq, equation.data, equation.weight})
+        if (node >= 0) roots.push_back(node);
+    evaluator.update_plan(roots);
+    if (auto source = source_of(ModelForest(evaluator, true), ElementsOneByOne::yes)) return source;
+  }
+  return source_of(as_written, ElementsOneByOne::yes);
 }
 
 std::unique_ptr<JonesSource> JonesSource::make(ModelForest read, std::vector<JonesModel> models, Evaluator& evaluator,
@@ -215,7 +207,7 @@ void JonesSource::find_items(std::size_t first, std::size_t last, const std::vec
   for (std::size_t block = first; block < last; ++block) {
     const std::size_t before = items.size();
     for (std::uint32_t e = 0; e < products_.n_equation(); ++e) {
-      if (!sums_.has_data[e] || products_.n_basis(e) == 0) continue;
+      if (!sums_.has_data[e] || !sums_.counts(e)) continue;
       const Item item = item_of(e, block);
       const std::int32_t group = problem_.group_of(item);
       if (group >= 0 && groups[static_cast<std::size_t>(group)].wanted) items.push_back(item);
@@ -270,12 +262,12 @@ void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Canc
 
 std::vector<double> JonesSource::approach(std::vector<double>& values, Cancellation& cancellation) {
   if (errors_.degrees_of_freedom > 0) return {};
-  bool diagonal = true, full = products_.n_element() == 4;
+  bool diagonal = true, full = true;
   for (std::size_t e = 0; e < products_.n_equation(); ++e) {
     const JonesModel& model = products_.model(e);
     const auto is_whole = [](const JonesTerm& term) { return term.elements.empty(); };
     diagonal = diagonal && model.diagonal && products_.n_basis(e) <= 1;
-    full = full && !model.diagonal && products_.n_basis(e) == 4 &&
+    full = full && !model.diagonal && products_.n_basis(e) == 4 && model.n_element == 4 &&
            std::all_of(model.terms.begin(), model.terms.end(), is_whole);
   }
   if (!diagonal && !full) return {};

@@ -33,7 +33,7 @@ double JonesSums::n_equation(const Item& item) const {
 
 void JonesSums::append_items(std::uint32_t equation, std::uint32_t first_segment, std::uint32_t end_segment,
                              std::vector<Item>& items) const {
-  if (of_.n_basis(equation) == 0) return;
+  if (!counts(equation)) return;
   for (std::uint32_t t = first_segment; t < end_segment; ++t)
     for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f) items.push_back({equation, t, f});
 }

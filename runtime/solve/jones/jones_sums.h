@@ -23,10 +23,10 @@ class JonesSums {
   }
   /// The sums of w m_k* d, then the lower triangle of those of w m_k* m_l.
   Complex<double>* of_products(std::size_t block, std::uint32_t equation, std::size_t element) {
-    return &products_[place(block, equation, element)];
+    return products_.data() + place(block, equation, element);
   }
   const Complex<double>* of_products(std::size_t block, std::uint32_t equation, std::size_t element) const {
-    return &products_[place(block, equation, element)];
+    return products_.data() + place(block, equation, element);
   }
   ScalarSums& scalars(std::size_t block, std::uint32_t equation, std::size_t element) {
     return scalars_[(block * has_data.size() + equation) * of_.n_element() + element];
@@ -37,7 +37,9 @@ class JonesSums {
   /// Equations of all elements of an item that has data.
   double n_equation(const Item& item) const;
 
-  /// All blocks of equations that have data and a solvable term, in their order.
+  /// Whether an equation has unknowns, be it that nothing is left of them in its elements.
+  bool counts(std::size_t equation) const { return !problem_.equations[equation].parms.empty(); }
+  /// All blocks of equations that have data and count, in their order.
   std::vector<Item> items() const;
   /// Appends those of one equation on some time segments, be there data or not.
   void append_items(std::uint32_t equation, std::uint32_t first_segment, std::uint32_t end_segment,

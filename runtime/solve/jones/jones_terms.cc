@@ -41,7 +41,7 @@ bool is_diagonal_constant(const Forest& forest, int node) {
 // Walks down a model, collecting what stands to the left and to the right of each fixed node.
 class Walk {
  public:
-  explicit Walk(const Forest& forest) : forest_(forest), cores_(forest) {}
+  Walk(const Forest& forest, ElementsOneByOne elements) : forest_(forest), elements_(elements), cores_(forest) {}
 
   /// `so_far`: what stands around a node, and its sign.
   bool visit(int node, JonesTerm so_far) {
@@ -150,8 +150,8 @@ class Walk {
   /// Elements one by one; those of one product, as in Composer(V[0, 0], V[1, 1]), become one term again.
   bool compose(int composition, const JonesTerm& so_far) {
     const std::span<const int> children = forest_.children(composition);
-    model_.by_elements = true;
-    if (has_matrices(so_far) || children.size() != so_far.shape.size()) return false;
+    if (elements_ == ElementsOneByOne::no || has_matrices(so_far) || children.size() != so_far.shape.size())
+      return false;
     const std::size_t first = model_.terms.size(),
                       n_element = so_far.elements.empty() ? children.size() : so_far.elements.size();
     for (std::size_t c = 0; c < children.size(); ++c) {
@@ -164,8 +164,12 @@ class Walk {
       const bool wanted = std::any_of(own.elements.begin(), own.elements.end(), [](int e) { return e >= 0; });
       if (wanted && !visit(children[c], std::move(own))) return false;
     }
+    // With 10 antennas and 80 cells 120 terms took three times as long as derivatives of the model, 32 as long (2 cores
+    // of an Intel Xeon with AVX-512, 2026-11-30).
+    constexpr std::size_t kMostTerms = 16;
+    if (model_.terms.size() > first + kMostTerms * n_element) return false;
     join_elements(first);
-    return true;
+    return model_.terms.size() <= first + kMostTerms;
   }
 
   /// Terms from `first` on that are different elements of the same product become one.
@@ -290,6 +294,7 @@ class Walk {
   }
 
   const Forest& forest_;
+  ElementsOneByOne elements_;
   CoresOfProducts cores_;
   JonesModel model_;
   std::map<int, bool> diagonal_;
@@ -306,14 +311,15 @@ std::vector<ResultPtr> ModelForest::evaluate(const Request& request, const std::
   return evaluator_.evaluate_step(request, roots, &cancellation, placing);
 }
 
-std::optional<JonesModel> jones_model(const Forest& forest, int model) {
+std::optional<JonesModel> jones_model(const Forest& forest, int model, ElementsOneByOne elements) {
   constexpr std::size_t kMostElements = 4;
   JonesTerm start;
   start.shape = forest.node(model).dims();
   if (start.shape.size() > kMostElements || start.shape.size() == 0) return std::nullopt;
-  Walk walk(forest);
+  Walk walk(forest, elements);
   if (!walk.visit(model, std::move(start))) return std::nullopt;
   JonesModel result = walk.take();
+  result.n_element = forest.node(model).dims().size();
   for (const JonesTerm& term : result.terms)
     if (!(forest.node(term.core).dims() == term.shape) || term.conjugate != result.terms[0].conjugate)
       return std::nullopt;

@@ -68,9 +68,9 @@ struct JonesTerm {
 /// The model of one equation.
 struct JonesModel {
   std::vector<JonesTerm> terms;
-  bool conjugate = false;    ///< it is the conjugate of what the terms make
-  bool by_elements = false;  ///< elements are written one by one, so that there may be more terms than there need be
-  bool diagonal = true;      ///< all factors are scalars or diagonal, so that an element of V has only that of M
+  std::size_t n_element = 1;  ///< that are compared: of a visibility 4
+  bool conjugate = false;     ///< it is the conjugate of what the terms make
+  bool diagonal = true;       ///< all factors are scalars or diagonal, so that an element of V has only that of M
 };
 
 inline std::size_t n_solvable(const JonesModel& model) {
@@ -78,8 +78,12 @@ inline std::size_t n_solvable(const JonesModel& model) {
       std::count_if(model.terms.begin(), model.terms.end(), [](const JonesTerm& term) { return term.solvable(); }));
 }
 
-/// The terms of a model; nothing if it has another form, or depends on data inside a factor.
-std::optional<JonesModel> jones_model(const Forest& forest, int model);
+/// Whether elements of a matrix, or of a vector, may be written one by one: in each of them sums would be terms of its
+/// own, where a forest that is evaluated has one node for all.
+enum class ElementsOneByOne : std::uint8_t { no, yes };
+/// The terms of a model; nothing if it has another form, or depends on data inside a factor, or of elements one by one
+/// where they are so many that derivatives of the model take less.
+std::optional<JonesModel> jones_model(const Forest& forest, int model, ElementsOneByOne = ElementsOneByOne::yes);
 
 /// Where factors change besides at the edges of what is solved for.
 BlockEdges edges_of_factors(const Forest& forest, const Problem& problem, const std::vector<JonesModel>& models);

@@ -47,7 +47,7 @@ std::vector<std::vector<ProductOnBlock>> JonesSource::products() const {
       std::vector<ProductOnBlock>& own = found[static_cast<std::size_t>(group)];
       for (std::size_t term = 0; term < products_.sides(e).size(); ++term) {
         std::array<unsigned, 2> seen{};
-        for (std::size_t element = 0; element < products_.n_element(); ++element) {
+        for (std::size_t element = 0; element < products_.n_element(e); ++element) {
           const JonesTerm::Place at = products_.place(e, term, element);
           if (!at.there || !(sums_.scalars(sums_.block_of(item), e, element).equations > 0)) continue;
           const std::array<unsigned, 2> more = elements_of(at, products_.n_feed());

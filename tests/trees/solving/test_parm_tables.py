@@ -99,7 +99,8 @@ def test_a_solvable_parm_starts_with_the_table_and_keeps_its_tiles(observed):
     assert value.shape == (3, 1, 1, 1)
     assert set(value.ravel()) <= set(table["g_im:2"].value.ravel())
     one = over_data(observed, True, "CORRECTED_DATA", minimum=-0.5, maximum=1.05)
-    table.put_into(one)
+    with pytest.warns(UserWarning, match="outside of their bounds"):
+        table.put_into(one)
     assert one.get_state("g_re:3")["value"] == 1.05 < table["g_re:3"].value[0, 0, 0, 0]
     assert one.get_state("g_im:3")["value"] == table["g_im:3"].value[0, 0, 0, 0]
 
@@ -190,7 +191,7 @@ def test_pieces_make_tiles():
             (i, k), (j, m) = (np.sort(rng.choice(7, 2, replace=False)) for _ in range(2))
             numbers = (np.array([[x]]) for x in (number, 1.0, 0))
             pieces.append(Piece((edges[0, i], edges[0, k]), (edges[1, j], edges[1, m]), *numbers))
-        value, sigma, flag, *tiles = joined_pieces(pieces)
+        (value, sigma, flag, *tiles), _ = joined_pieces(pieces)
         edges_there = tuple(edges_of(one) for one in tiles)
         assert value.shape[:2] == tuple(len(one) for one in tiles)
         found = Polynomials(value, edges_there, (0.0, 1.0, 0.0, 1.0))
@@ -210,8 +211,15 @@ def test_what_is_for_all_times_stands_under_what_is_for_some():
 
     always = rt.ParmTable({"p": stored(1.0, time_s=[[-np.inf, np.inf]])})
     once = rt.ParmTable({"p": stored(2.0, 3.0, time_s=[[0.0, 10.0], [20.0, 30.0]])})
-    assert always.joined(once)["p"].value.ravel().tolist() == [2.0, 3.0]
-    assert once.joined(always)["p"].value.ravel().tolist() == [1.0, 1.0]
+    assert always.joined(once)["p"].value.ravel().tolist() == [1.0, 2.0, 1.0, 3.0, 1.0]
+    found = always.joined(once)
+    assert found["p"].time_s.tolist() == [[-np.inf, 0.0], [0.0, 10.0], [10.0, 20.0], [20.0, 30.0], [30.0, np.inf]]
+    ns = rt.NodeScope()
+    ns.p << rt.Parm(0.0)
+    forest = rt.Forest(ns)
+    found.put_into(forest)
+    assert forest.evaluate("p", rt.Cells(time_s=[-9.0, 5.0, 15.0, 25.0, 99.0])).ravel().tolist() == [1, 2, 1, 3, 1]
+    assert set(once.joined(always)["p"].value.ravel()) == {1.0}
 
 
 def test_solves_on_cells_without_widths():
@@ -241,11 +249,85 @@ def test_tiles_without_data_take_the_nearest_and_others_are_warned_of():
     ns = rt.NodeScope()
     ns.p << rt.Parm(0.0)
     forest = rt.Forest(ns)
-    table.put_into(forest)
-    assert forest.get_state("p")["value"].ravel().tolist() == [1.0, 1.0, 4.0, 4.0]
-    flag[0] = SolutionFlag.UNDETERMINED
-    with pytest.warns(UserWarning, match="not to be trusted: p"):
+    with pytest.warns(UserWarning, match="tiles without data, which take the nearest in time that has some: p 2 of 4"):
         table.put_into(forest)
+    assert forest.get_state("p")["value"].ravel().tolist() == [1.0, 1.0, 4.0, 4.0]
+    flag[:] = SolutionFlag.UNDETERMINED
+    with pytest.warns(UserWarning, match=r"not to be trusted .*: p"):
+        table.put_into(forest)
+
+
+def solved_on(value, *times):
+    """A forest, and what it solves for: a number on cells of 10 s."""
+    ns = rt.NodeScope()
+    ns.g << rt.Parm(1.0, solvable=True)
+    ns.s << rt.Solver(rt.Condeq(value, ns.g))
+    forest = rt.Forest(ns)
+    return forest, forest.solve(ns.s, rt.Cells(time_s=times, time_width_s=[10.0] * len(times), freq_hz=1.4e9))
+
+
+def test_fields_by_turns_have_tiles_between_each_other():
+    """A solve of two scans had a tile from the first to the last, which another field's took a part of."""
+    (forest, calibrator), (_, target) = solved_on(1.0, 5, 15, 65, 75), solved_on(9.0, 25, 35, 45, 55, 85, 95)
+    assert calibrator.groups[0].time_ranges_s == [(0.0, 20.0), (60.0, 80.0)]
+    assert calibrator.groups[0].time_s == (0.0, 80.0)
+    for order in ([calibrator, target], [target, calibrator]):
+        table = rt.ParmTable.of(forest, order)
+        assert table["g"].time_s[:, 0].tolist() == [0.0, 20.0, 60.0, 80.0]
+        np.testing.assert_allclose(table["g"].value.ravel(), [1, 9, 1, 9])
+    apart = [rt.ParmTable.of(forest, [one]) for one in (calibrator, target)]
+    assert apart[0].joined(apart[1]) == rt.ParmTable.of(forest, [calibrator, target])
+
+
+def test_a_part_that_another_takes_is_warned_of():
+    (forest, first), (_, second) = solved_on(1.0, 5, 15, 25), solved_on(2.0, 25, 35)
+    with pytest.warns(UserWarning, match=r"parts of tiles are replaced .*: g"):
+        table = rt.ParmTable.of(forest, [first, second])
+    np.testing.assert_allclose(table["g"].value.ravel(), [1, 2, 2])
+
+
+def test_what_has_no_data_replaces_nothing():
+    forest, good = solved_on(5.0, 5)
+    table = rt.ParmTable.of(forest, [good])
+    bad = rt.StoredParm(**{**vars(table["g"]), "value": 0 * table["g"].value, "flag": table["g"].flag | 2})
+    assert table.joined(rt.ParmTable({"g": bad}))["g"].value.item() == pytest.approx(5.0)
+    assert rt.ParmTable({"g": bad}).joined(table)["g"].flag.item() == 0
+
+
+def test_one_tile_is_warned_of_outside_of_it():
+    forest, solve = solved_on(5.0, 5, 15)
+    ns = rt.NodeScope()
+    ns.g << rt.Parm(1.0)
+    there = rt.Forest(ns)
+    rt.ParmTable.of(forest, [solve]).put_into(there)
+    there.evaluate("g", rt.Cells(time_s=[5.0], freq_hz=1.4e9))
+    assert not there.warnings()
+    assert there.evaluate("g", rt.Cells(time_s=[99.0], freq_hz=1.4e9)).item() == pytest.approx(5.0)
+    assert "outside of its solution tiles" in there.warnings()[0]
+
+
+def test_tables_that_cannot_be(tmp_path):
+    value, flag, all_of = np.ones((2, 1, 1, 1)), np.zeros((2, 1, 1, 1), int), np.array([[-np.inf, np.inf]])
+    for times in ([[0.0, 10.0], [5.0, 20.0]], [[10.0, 20.0], [0.0, 10.0]]):
+        with pytest.raises(rt.Error, match="time_s must be tiles"):
+            rt.StoredParm(value, value, flag, np.array(times), all_of)
+    times = np.array([[0.0, 10.0], [10.0, 20.0]])
+    with pytest.raises(rt.Error, match="finite"):
+        rt.StoredParm(value * np.nan, value, flag, times, all_of)
+    with pytest.raises(rt.Error, match="StoredParm for each name"):
+        rt.ParmTable({"a": 3})
+    stored = rt.StoredParm(value, value * np.nan, flag, times, all_of)
+    assert rt.ParmTable({"a": stored}) == rt.ParmTable({"a": rt.StoredParm(**vars(stored))})
+    other, _ = solved_on(1.0, 5)
+    _, solve = solved_on(2.0, 5)
+    ns = rt.NodeScope()
+    ns.h << rt.Parm(1.0)
+    with pytest.raises(rt.Error, match="not of this forest"):
+        rt.ParmTable.of(rt.Forest(ns), [solve])
+    ns = rt.NodeScope()
+    ns.g << rt.Parm(0.0, solvable=True, maximum=1.0)
+    with pytest.warns(UserWarning, match="outside of their bounds, which take these: g"):
+        rt.ParmTable.of(other, [solve]).put_into(rt.Forest(ns))
 
 
 def test_a_file_that_is_no_table(tmp_path):

@@ -28,6 +28,11 @@ EQUATIONS = {
     "composed": lambda d, v: [(rt.Composer(d[0, 0], d[1, 1]), rt.Composer(v[0, 0], v[1, 1]))],
     "composed anew": lambda d, v: [(d.T, rt.Matrix22(v[0, 0], v[1, 0], v[0, 1], v[1, 1]))],
     "with zeros": lambda d, v: [(d, rt.Matrix22(v[0, 0], 0, 0, v[1, 1]))],
+    "whole and an element": lambda d, v: [(d, v), (d[0, 0], v[0, 0])],
+    "a row and an element": lambda d, v: [(d[0], v[0]), (d[1, 1], v[1, 1])],
+    "elements without unknowns": lambda d, v: [
+        (d[i, j], rt.Matrix22(v[0, 0], 0, 0, v[1, 1])[i, j]) for i, j in np.ndindex(2, 2)
+    ],
     "Stokes I": lambda d, v: [(0.5 * (d[0, 0] + d[1, 1]), 0.5 * (v[0, 0] + v[1, 1]))],
     "half of Stokes I": lambda d, v: [((d[0, 0] + d[1, 1]) / 2, (v[0, 0] + v[1, 1]) / 2)],
     "over a number": lambda d, v: [(d / 2j, v / 2j)],

@@ -1,11 +1,12 @@
 """Values of Parms in files: what one run has solved for and another one applies, or starts from.
 
 In HDF5: a group for each Parm, named after it (with "|" in place of "/"). Its datasets and attributes are the fields of
-`StoredParm`.
+`StoredParm`; attributes of the datasets say what their axes, units and bits are.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,15 +18,26 @@ from .._core import Error
 from ..arguments import ArgumentError, check_fields, checked
 from ..some_names import some_names
 from .parm_tiles import Piece, Place, Polynomials, edges_of, joined_pieces, moved, nearest_good, refitted
-from .solving import SolvedParm, SolveReport
+from .solving import SolutionFlag, SolvedParm, SolveReport
 
 _FORMAT = "rimetree_parm_table"
 _VERSION = 1
-_ARRAYS = ("value", "sigma", "flag", "time_s", "freq_hz")
+_TILES = "time tile, freq tile, time term, freq term"
+#: Datasets of a Parm, and what their attributes say.
+_ARRAYS = {
+    "value": {
+        "axes": _TILES,
+        "what": "coefficients of ((t - time_0_s)/time_scale_s)^i ((f - freq_0_hz)/freq_scale_hz)^j",
+    },
+    "sigma": {"axes": _TILES, "what": "standard errors; NaN: none"},
+    "flag": {"axes": _TILES, "what": "bits, 0: good; " + ", ".join(f"{one.value}: {one.name}" for one in SolutionFlag)},
+    "time_s": {"axes": "time tile, [from, to]", "what": "MJD in seconds (UTC)"},
+    "freq_hz": {"axes": "freq tile, [from, to]", "what": "Hz"},
+}
 _PLACE = ("time_0_s", "time_scale_s", "freq_0_hz", "freq_scale_hz")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StoredParm:
     """What a table holds of one Parm.
 
@@ -33,7 +45,7 @@ class StoredParm:
     tile, time term, freq term]. `time_s` [time tile, 2], `freq_hz` [freq tile, 2]: from where to where tiles reach, MJD
     in seconds and Hz; infinite where one tile is for all times or all frequencies. `time_0_s`, `time_scale_s`,
     `freq_0_hz`, `freq_scale_hz`: origin and scale of the polynomials, as state of a Parm. Raises `Error` where shapes
-    do not fit each other.
+    do not fit each other, tiles do not follow each other or values are not finite.
     """
 
     value: np.ndarray
@@ -58,6 +70,20 @@ class StoredParm:
         for name, shape in (like_value | {name: (n, 2) for name, n in tiles}).items():
             if getattr(self, name).shape != shape:
                 raise Error(f"StoredParm: {name} must have shape {list(shape)}, not {list(getattr(self, name).shape)}")
+        if not np.isfinite(self.value).all():
+            raise Error("StoredParm: value must be finite")
+        for name in ("time_s", "freq_hz"):
+            ends = getattr(self, name)
+            if not ((ends[:, 0] <= ends[:, 1]).all() and (ends[1:, 0] >= ends[:-1, 1]).all()):
+                raise Error(f"StoredParm: {name} must be tiles [from, to] that follow each other, not {ends.tolist()}")
+
+    def __eq__(self, other) -> bool:
+        if not isinstance(other, StoredParm):
+            return NotImplemented
+        arrays = ((getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+        return self.place == other.place and all(np.array_equal(*pair, equal_nan=True) for pair in arrays)
+
+    __hash__ = None
 
     @property
     def pieces(self) -> list[Piece]:
@@ -95,6 +121,9 @@ class ParmTable(Mapping[str, StoredParm]):
 
     @checked
     def __init__(self, parms: Mapping[str, StoredParm]):
+        for name, parm in parms.items():
+            if not isinstance(name, str) or not isinstance(parm, StoredParm):
+                raise ArgumentError(f"ParmTable: parms must have a StoredParm for each name, not {name!r}: {parm!r}")
         self._parms = dict(parms)
 
     def __getitem__(self, name: str) -> StoredParm:
@@ -112,7 +141,9 @@ class ParmTable(Mapping[str, StoredParm]):
     @classmethod
     @checked
     def of(cls, forest, solves: Iterable[SolveReport] | None = None) -> ParmTable:
-        """What solves of a forest have found, the later ones before the earlier where they are of the same tiles.
+        """What solves of a forest have found, the later ones before the earlier where they are of the same tiles, and
+        any with data before one without. Warns (`UserWarning`) where a part of a tile is taken by another, as of
+        windows that overlap.
 
         `solves`: as `RunReport.solves`, or `[forest.solve(...)]`; None: all solvable Parms as they are now, without
         standard errors, as something else than a Solver leaves them.
@@ -129,32 +160,33 @@ class ParmTable(Mapping[str, StoredParm]):
         for solve in solves or ():
             for name, parm in solve.parms.items():
                 if name not in states:
-                    states[name] = forest.get_state(name)
+                    states[name] = _state_of(forest, name)
                 pieces.setdefault(name, []).extend(_solved(parm, states[name], solve))
-        return cls({name: _stored(states[name], found) for name, found in pieces.items() if found})
+        return cls(_stored(states, {name: found for name, found in pieces.items() if found}))
 
     @checked
     def joined(self, later: ParmTable) -> ParmTable:
-        """The Parms of both; where both have tiles of one Parm for the same times and frequencies, those of `later`.
+        """The Parms of both; where both have tiles of one Parm for the same times and frequencies, those of `later`,
+        but for those without data. Warns as `of`.
 
         Its polynomials have the origin and scale of `later`, and as many terms as the longer ones.
         """
-        parms = {**self._parms, **later._parms}
+        states, pieces = {}, {}
         for name in self._parms.keys() & later._parms.keys():
             first, second = self[name], later[name]
             terms = tuple(max(pair) for pair in zip(first.value.shape[2:], second.value.shape[2:], strict=True))
-            pieces = [moved(one, parm.place, second.place, terms) for parm in (first, second) for one in parm.pieces]
-            parms[name] = _stored(vars(second), pieces)
-        return ParmTable(parms)
+            both = [moved(one, parm.place, second.place, terms) for parm in (first, second) for one in parm.pieces]
+            states[name], pieces[name] = vars(second), both
+        return ParmTable({**self._parms, **later._parms, **_stored(states, pieces)})
 
     def put_into(self, forest) -> list[str]:
         """Give the Parms of a forest the values of those that have their names here; returns these names.
 
         A Parm that is not solvable becomes as it is here, with its tiles and polynomials. Cells outside of its tiles
-        take the nearest. A solvable one keeps its own tiles and polynomials, and starts with what is closest to
-        the values here; one without tiles of its own with the first tile here. Tiles without data take the nearest one
-        in time that has data. Warns (`UserWarning`) of values that are not to be trusted. Raises `Error` where the
-        forest has no Parm that is here.
+        take the nearest, of which the forest warns. A solvable one keeps its own tiles and polynomials, and starts with
+        what is closest to the values here; one without tiles of its own with the first tile here. Tiles without data
+        take the nearest one in time that has data. Warns (`UserWarning`) of these, of values that are not to be trusted
+        and of those outside of bounds. Raises `Error` where the forest has no Parm that is here.
         """
         _require_forest(forest)
         known = [node["name"] for node in forest.nodes("Parm")]
@@ -164,22 +196,26 @@ class ParmTable(Mapping[str, StoredParm]):
                 f"the tree has none of the Parms of the table: it has {some_names(known) or 'none'}, and the "
                 f"table {some_names(self) or 'none'}"
             )
-        doubtful = []
+        doubtful, filled, outside = [], [], []
         for name in names:
             state, stored = forest.get_state(name), self[name]
-            value, trusted = nearest_good(stored.value, stored.flag, stored.time_s)
-            if not trusted:
-                doubtful.append(name)
+            value, n_filled, trusted = nearest_good(stored.value, stored.flag, stored.time_s)
+            doubtful += [] if trusted else [name]
+            filled += [f"{name} {n_filled} of {value.shape[0] * value.shape[1]}"] if n_filled else []
             if state["solvable"]:
-                forest.set_state(name, value=_start(stored, value, state))
+                start, within = _start(stored, value, state)
+                outside += [] if within else [name]
+                forest.set_state(name, value=start)
             else:
-                tiles = _edges_of_tiles(stored)
+                tiles = {"time_edges_s": edges_of(stored.time_s), "freq_edges_hz": edges_of(stored.freq_hz)}
                 forest.set_state(name, value=value, **tiles, **dict(zip(_PLACE, stored.place, strict=True)))
-        if doubtful:
-            warnings.warn(
-                f"Parms with values that are not to be trusted: {some_names(doubtful)} (`flag` in the table says why)",
-                stacklevel=2,
-            )
+        for which, what in (
+            (doubtful, "Parms with values that are not to be trusted (`flag` in the table says why)"),
+            (filled, "tiles without data, which take the nearest in time that has some"),
+            (outside, "Parms with values outside of their bounds, which take these"),
+        ):
+            if which:
+                warnings.warn(f"{what}: {some_names(which)}", stacklevel=2)
         return names
 
     @checked
@@ -190,12 +226,13 @@ class ParmTable(Mapping[str, StoredParm]):
 
         with whole_hdf5(path) as file:
             file.attrs[_FORMAT] = _VERSION
+            file.attrs["what"] = "values of Parms that RimeTree has solved for (rimetree.ParmTable), a group for each"
             for number, (name, parm) in enumerate(self._parms.items()):
                 own = name.replace("/", "|")
                 group = file.create_group(f"{own}|{number}" if own in file else own)
                 group.attrs["name"] = name
-                for field in _ARRAYS:
-                    group.create_dataset(field, data=getattr(parm, field))
+                for field, about in _ARRAYS.items():
+                    group.create_dataset(field, data=getattr(parm, field)).attrs.update(about)
                 for field in _PLACE:
                     group.attrs[field] = getattr(parm, field)
 
@@ -244,10 +281,11 @@ def _edges(state: Mapping) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(state["time_edges_s"], float), np.asarray(state["freq_edges_hz"], float)
 
 
-def _edges_of_tiles(stored: StoredParm) -> dict[str, np.ndarray]:
-    """Edges as state of a Parm: none along an axis on which one tile is all there is, which then holds everywhere."""
-    tiles = {"time_edges_s": stored.time_s, "freq_edges_hz": stored.freq_hz}
-    return {name: edges_of(one) if len(one) > 1 else np.zeros(0) for name, one in tiles.items()}
+def _state_of(forest, name: str) -> dict:
+    try:
+        return forest.get_state(name)
+    except Error as problem:
+        raise Error(f"the solves are not of this forest: {problem}") from None
 
 
 def _intervals(state: Mapping) -> tuple[np.ndarray, ...]:
@@ -257,33 +295,47 @@ def _intervals(state: Mapping) -> tuple[np.ndarray, ...]:
 
 
 def _solved(parm: SolvedParm, state: Mapping, solve: SolveReport) -> list[Piece]:
-    """The tiles that were solved for, each for the times and frequencies of its edges or else of its data."""
+    """The tiles that were solved for, each for the times and frequencies of its edges or else of its data, without the
+    gaps between these: of others than the field that was solved on, say."""
     value, sigma, flag, group = (_four(one, state) for one in (parm.value, parm.sigma, parm.flag, parm.group))
     times, freqs = _intervals(state)
     found = []
     for i, j in np.argwhere(group[:, :, 0, 0] >= 0):
         data = solve.groups[group[i, j, 0, 0]]
-        time, freq = (
-            tuple(own) if np.isfinite(own).all() else domain
-            for own, domain in ((times[i], data.time_s), (freqs[j], data.freq_hz))
+        of_data = (data.time_ranges_s or [data.time_s], data.freq_ranges_hz or [data.freq_hz])
+        ranges = (
+            [tuple(own)] if np.isfinite(own).all() else found_on
+            for own, found_on in zip((times[i], freqs[j]), of_data, strict=True)
         )
-        found.append(Piece(time, freq, value[i, j], sigma[i, j], flag[i, j]))
+        found += [Piece(*domain, value[i, j], sigma[i, j], flag[i, j]) for domain in itertools.product(*ranges)]
     return found
 
 
-def _stored(state: Mapping, pieces: Sequence[Piece]) -> StoredParm:
-    return StoredParm(*joined_pieces(pieces), **{one: float(state[one]) for one in _PLACE})
+def _stored(states: Mapping[str, Mapping], pieces: Mapping[str, Sequence[Piece]]) -> dict[str, StoredParm]:
+    stored, in_part = {}, []
+    for name, own in pieces.items():
+        tiles, replaced = joined_pieces(own)
+        stored[name] = StoredParm(*tiles, **{one: float(states[name][one]) for one in _PLACE})
+        in_part += [name] if replaced else []
+    if in_part:
+        warnings.warn(
+            f"parts of tiles are replaced by others that reach into them, the later ones: {some_names(in_part)} (of "
+            "windows that overlap, say: tables of their own keep them apart)",
+            stacklevel=3,
+        )
+    return stored
 
 
-def _start(stored: StoredParm, value: np.ndarray, state: Mapping) -> np.ndarray:
-    """Values, in its own tiles and polynomials, for a Parm to start with."""
+def _start(stored: StoredParm, value: np.ndarray, state: Mapping) -> tuple[np.ndarray, bool]:
+    """Values, in its own tiles and polynomials, for a Parm to start with; and whether they are within its bounds."""
     place = tuple(float(state[one]) for one in _PLACE)
     like = Polynomials(_four(state["value"], state), _edges(state), place)
     source = Polynomials(value, (edges_of(stored.time_s), edges_of(stored.freq_hz)), stored.place)
     found = refitted(source, like, stored.is_like(like.value.shape[2:], place))
     limits = (_limit(state[name], found.shape, none) for name, none in (("minimum", -np.inf), ("maximum", np.inf)))
-    found = np.clip(found, *limits)
-    return found if found.shape[:2] != (1, 1) else found.reshape(np.shape(state["value"]))
+    within = np.clip(found, *limits)
+    kept = within if within.shape[:2] != (1, 1) else within.reshape(np.shape(state["value"]))
+    return kept, np.array_equal(within, found)
 
 
 def _limit(given, shape: tuple[int, ...], none: float) -> np.ndarray:

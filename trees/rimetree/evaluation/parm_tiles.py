@@ -12,6 +12,7 @@ from .solving import SolutionFlag
 
 _NO_DATA = SolutionFlag.NOT_SOLVED | SolutionFlag.NO_DATA
 _SAME_EDGE = 1e-3  # of the narrowest tile
+_FAR = 1e15  # seconds or Hz
 
 Interval = tuple[float, float]
 Edges = tuple[np.ndarray, np.ndarray]  # of time and of frequency
@@ -57,18 +58,20 @@ def _turn(place: Interval, to: Interval, terms: int) -> np.ndarray:
     return np.array([[comb(n, k) * a ** (n - k) * b**k if n >= k else 0.0 for n in range(terms)] for k in range(terms)])
 
 
-def joined_pieces(pieces: Sequence[Piece]) -> tuple[np.ndarray, ...]:
+def joined_pieces(pieces: Sequence[Piece]) -> tuple[tuple[np.ndarray, ...], bool]:
     """`value`, `sigma`, `flag` [time tile, freq tile, time term, freq term], and from where to where the tiles reach,
-    [time tile, 2] and [freq tile, 2].
+    [time tile, 2] and [freq tile, 2]; and whether a part of a piece that is not for all is another's.
 
-    Of several pieces for one tile the last counts. A tile that no piece is for, where pieces are not the same at all
-    frequencies, takes the nearest in time, flagged as not solved.
+    Of several pieces for one tile the last that has data counts. A tile that no piece is for, where pieces are not the
+    same at all frequencies, takes the nearest in time, flagged as not solved.
     """
+    pieces = sorted(pieces, key=lambda piece: not (piece.flag & _NO_DATA).any())  # what has no data takes no place
     intervals = [_with_widths(np.array([piece[axis] for piece in pieces])) for axis in (0, 1)]
     times, freqs = (_tiles(one) for one in intervals)
     owner = np.full((len(times), len(freqs)), -1)
     for number, (time, freq) in enumerate(zip(*intervals, strict=True)):
         owner[np.ix_(_within(times, time), _within(freqs, freq))] = number
+    in_part = any(_in_part(owner, number, *intervals, times, freqs) for number in range(len(pieces)))
     empty = owner < 0
     for i, j in np.argwhere(empty):
         away = [(_distance(freqs[j], freq), _distance(times[i], time)) for time, freq in zip(*intervals, strict=True)]
@@ -76,7 +79,14 @@ def joined_pieces(pieces: Sequence[Piece]) -> tuple[np.ndarray, ...]:
     value, sigma, flag = (np.array([piece[at] for piece in pieces])[owner] for at in (2, 3, 4))
     sigma[empty] = np.nan
     flag[empty] |= SolutionFlag.NOT_SOLVED
-    return value, sigma, flag, times, freqs
+    return (value, sigma, flag, times, freqs), in_part
+
+
+def _in_part(owner: np.ndarray, number: int, time_s, freq_hz, times: np.ndarray, freqs: np.ndarray) -> bool:
+    """Whether a piece that is not for all has some of the tiles in its intervals, and not all."""
+    time, freq = time_s[number], freq_hz[number]
+    own = owner[np.ix_(_within(times, time), _within(freqs, freq))] == number
+    return bool((np.isfinite(time).all() or np.isfinite(freq).all()) and own.any() and not own.all())
 
 
 def _with_widths(intervals: np.ndarray) -> np.ndarray:
@@ -89,30 +99,31 @@ def _with_widths(intervals: np.ndarray) -> np.ndarray:
 
 
 def _tiles(intervals: np.ndarray) -> np.ndarray:
-    """[tile, 2] of the tiles that intervals [piece, 2] make along an axis. Infinite ones have a part in all that others
-    make, or are one tile."""
-    widths = intervals[:, 1] - intervals[:, 0]
-    finite = np.isfinite(widths)
-    if not finite.any():
-        return np.array([[-np.inf, np.inf]])
-    intervals, widths = intervals[finite], widths[finite]
+    """[tile, 2] of the tiles that intervals [piece, 2] make along an axis; the outermost are infinite where some of
+    these are."""
     ends = np.unique(intervals)
-    ends = ends[np.append(True, np.diff(ends) > _SAME_EDGE * widths.min())]
-    centres = (ends[1:] + ends[:-1]) / 2
+    widths = np.diff(ends)
+    least = _SAME_EDGE * np.min(intervals[:, 1] - intervals[:, 0])
+    ends = ends[np.append(True, widths > (least if np.isfinite(least) else 0))]
+    tiles = np.stack([ends[:-1], ends[1:]], axis=1)
+    centres = _centres(tiles)
     firsts, lasts = np.sort(intervals[:, 0]), np.sort(intervals[:, 1])
-    covered = np.searchsorted(firsts, centres) > np.searchsorted(lasts, centres)
-    return np.stack([ends[:-1], ends[1:]], axis=1)[covered]
+    return tiles[np.searchsorted(firsts, centres) > np.searchsorted(lasts, centres)]
 
 
 def edges_of(tiles: np.ndarray) -> np.ndarray:
-    """[tile + 1] edges of tiles [tile, 2]: a gap between two goes half to each. None (length 0) of a tile for all."""
-    if not np.isfinite(tiles).all():
+    """[tile + 1] edges of tiles [tile, 2]: a gap between two goes half to each, and what is infinite reaches far. None
+    (length 0) of a tile for all."""
+    if not np.isfinite(tiles).any():
         return np.zeros(0)
-    return np.concatenate([tiles[:1, 0], (tiles[1:, 0] + tiles[:-1, 1]) / 2, tiles[-1:, 1]])
+    edges = np.concatenate([tiles[:1, 0], (tiles[1:, 0] + tiles[:-1, 1]) / 2, tiles[-1:, 1]])
+    return np.clip(edges, -_FAR, _FAR)
 
 
 def _centres(tiles: np.ndarray) -> np.ndarray:
-    return tiles.mean(axis=1) if np.isfinite(tiles).all() else np.zeros(len(tiles))
+    """Where tiles are looked up; of infinite ones beside their end."""
+    inner = np.where(np.isfinite(tiles), tiles, tiles[:, ::-1] + np.array([-1.0, 1.0]))
+    return np.where(np.isfinite(inner), inner, 0.0).sum(axis=1) / 2
 
 
 def _within(tiles: np.ndarray, interval: np.ndarray) -> np.ndarray:
@@ -126,9 +137,9 @@ def _distance(tile: np.ndarray, interval: np.ndarray) -> float:
     return max(interval[0] - at, at - interval[1], 0.0)
 
 
-def nearest_good(value: np.ndarray, flag: np.ndarray, time_s: np.ndarray) -> tuple[np.ndarray, bool]:
+def nearest_good(value: np.ndarray, flag: np.ndarray, time_s: np.ndarray) -> tuple[np.ndarray, int, bool]:
     """Values [time tile, freq tile, time term, freq term] in which tiles without data hold those of the nearest tile in
-    time that has data, and whether all of them can be trusted. `time_s`: of the tiles, [time tile, 2]."""
+    time that has data; how many do, and whether all values can be trusted. `time_s`: of the tiles, [time tile, 2]."""
     lacks = (flag & _NO_DATA).any(axis=(2, 3))
     times = _centres(time_s)
     source = np.tile(np.arange(len(value))[:, None], (1, value.shape[1]))
@@ -136,7 +147,8 @@ def nearest_good(value: np.ndarray, flag: np.ndarray, time_s: np.ndarray) -> tup
         good = np.flatnonzero(~lacks[:, j])
         source[:, j] = good[np.argmin(np.abs(times[:, None] - times[good]), axis=1)]
     columns = np.arange(value.shape[1])
-    return value[source, columns], not flag[source, columns].any()
+    filled = np.count_nonzero(source != np.arange(len(value))[:, None])
+    return value[source, columns], filled, not flag[source, columns].any()
 
 
 class Polynomials(NamedTuple):

@@ -55,7 +55,9 @@ class SolvedGroup:
     one more equation each; `flagged`, `bad_weight` (not positive and finite) and `not_finite` count data left out.
     `chi_square` is that of the data, `prior_chi_square` that of the priors: the solve makes their sum small. `rank`
     below `unknowns` means that some combination is not determined by the data (a common phase of all gains, say).
-    `condition` is that of the normal matrix scaled to unit diagonal. `time_s`, `freq_hz`: edges of the cells used.
+    `condition` is that of the normal matrix scaled to unit diagonal. `time_s`, `freq_hz`: edges of the cells used;
+    `time_ranges_s`, `freq_ranges_hz`: the intervals that these make where there are gaps of more than half a cell
+    between them, else empty.
     """
 
     status: str
@@ -75,6 +77,8 @@ class SolvedGroup:
     priors: int = 0
     prior_chi_square_before: float = 0.0
     prior_chi_square: float = 0.0
+    time_ranges_s: list[tuple[float, float]] = field(default_factory=list)
+    freq_ranges_hz: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def reduced_chi_square(self) -> float:

@@ -223,6 +223,37 @@ TEST(JonesTerms, HaveSigns) {
   EXPECT_FALSE(outer->terms.at(1).minus);
 }
 
+TEST(JonesTerms, MayHaveElementsInAnyOrder) {
+  TestForest forest = jones();
+  const auto index = [](std::vector<std::int64_t> of) {
+    return TestForest::Fields{
+        {"index", array({static_cast<std::int64_t>(of.size())}, std::vector<double>(of.begin(), of.end()))}};
+  };
+  forest.node("yx", "Selector", {"V"}, index({1, 0})).node("column", "Selector", {"V"}, index({-1, 1}));
+  forest.node("VH", "ConjTranspose", {"V"}).node("row of VH", "Selector", {"VH"}, index({0, -1}));
+  forest.node("xx", "Selector", {"V"}, index({0, 0})).node("yy", "Selector", {"V"}, index({1, 1}));
+  forest.node("hands", "Composer", {"yy", "xx"}).node("I", "Add", {"xx", "yy"});
+  struct Expected {
+    std::vector<int> elements;
+    bool conjugate = false;
+  };
+  const std::map<std::string, Expected> all{
+      {"yx", {{2}}}, {"column", {{1, 3}}}, {"hands", {{3, 0}}}, {"row of VH", {{0, 2}, true}}};
+  for (const auto& [name, expected] : all) {
+    const auto v = model(forest, name);
+    ASSERT_TRUE(v) << name;
+    ASSERT_EQ(v->terms.size(), 1u) << name;
+    EXPECT_EQ(v->terms[0].elements, expected.elements) << name;
+    EXPECT_EQ(v->conjugate, expected.conjugate) << name;
+    EXPECT_EQ(v->terms[0].left, std::vector<int>{forest.built->find("J0")}) << name;
+  }
+  const auto sum = model(forest, "I");
+  ASSERT_TRUE(sum);
+  ASSERT_EQ(sum->terms.size(), 2u);
+  EXPECT_EQ(sum->terms[1].elements, std::vector<int>{3});
+  EXPECT_EQ(sum->terms[1].place(0).row, 1u);
+}
+
 TEST(JonesTerms, ADataDependentFactorIsTheVisibility) {
   // Fixed matrices on both sides of it, flat and nested, as with a known beam or the gain of a reference antenna.
   TestForest forest = jones();

@@ -29,6 +29,8 @@ class GivenParms:
         names = set(self._table.put_into(forest))
         others = [node["name"] for node in forest.nodes("Parm") if node["name"] not in names]
         rest = f"; as the script has them: {some_names(others)}" if others else ""
+        unused = [name for name in self._table if name not in names]
+        rest += f"; not in the tree: {some_names(unused)}" if unused else ""
         log(f"{len(names)} Parms from {', '.join(self._files)}{rest}")
 
 
