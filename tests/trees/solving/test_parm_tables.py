@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import rimetree as rt
-from rimetree.evaluation.parm_tiles import Piece, Polynomials, edges_of, joined_pieces, moved
+from rimetree.evaluation.parm_tiles import Layouts, Pieces, Polynomials, edges_of, moved
 from rimetree.evaluation.solving import SolutionFlag
 
 START_S = 5e9
@@ -142,18 +142,18 @@ def test_polynomials_of_another_origin_and_degree_start_with_the_same_values(ter
     wanted, started = rt.Forest(ns).evaluate("p", cells), rt.Forest(there)
     table.put_into(started)
     np.testing.assert_allclose(*np.broadcast_arrays(started.evaluate("p", cells), wanted), rtol=1e-9, atol=1e-9)
-    piece = Piece((0.0, 10.0), (0.0, 5.0), value, np.abs(value), np.zeros(terms, int))
+    domain = np.array([[0.0, 10.0]]), np.array([[0.0, 5.0]])
+    piece = Pieces(*domain, value[None], np.abs(value)[None], np.zeros((1, *terms), int))
     to = (7.0, 0.5, -3.0, 20.0)
     turned = moved(piece, place, to, own)
-    assert turned.value.shape == own
+    assert turned.value.shape == (1, *own)
     at = cells.time_s, cells.freq_hz
     values = [
-        Polynomials(one.value[None, None], (np.zeros(0),) * 2, where).at(*at)
-        for one, where in ((piece, place), (turned, to))
+        Polynomials(one.value[None], (np.zeros(0),) * 2, where).at(*at) for one, where in ((piece, place), (turned, to))
     ]
     np.testing.assert_allclose(*values, rtol=1e-9, atol=1e-9)
     if terms == (1, 1):
-        np.testing.assert_array_equal(turned.sigma[0, 0], np.abs(value[0, 0]))
+        np.testing.assert_array_equal(turned.sigma[0, 0, 0], np.abs(value[0, 0]))
 
 
 def test_tables_are_joined(observed):
@@ -190,8 +190,9 @@ def test_pieces_make_tiles():
         for number in range(int(rng.integers(1, 9))):
             (i, k), (j, m) = (np.sort(rng.choice(7, 2, replace=False)) for _ in range(2))
             numbers = (np.array([[x]]) for x in (number, 1.0, 0))
-            pieces.append(Piece((edges[0, i], edges[0, k]), (edges[1, j], edges[1, m]), *numbers))
-        (value, sigma, flag, *tiles), _ = joined_pieces(pieces)
+            pieces.append(((edges[0, i], edges[0, k]), (edges[1, j], edges[1, m]), *numbers))
+        arrays = (np.array(one) for one in zip(*pieces, strict=True))
+        (value, sigma, flag, *tiles), _ = Layouts().joined(Pieces(*arrays))
         edges_there = tuple(edges_of(one) for one in tiles)
         assert value.shape[:2] == tuple(len(one) for one in tiles)
         found = Polynomials(value, edges_there, (0.0, 1.0, 0.0, 1.0))

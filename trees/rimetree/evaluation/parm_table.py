@@ -17,8 +17,8 @@ import numpy as np
 from .._core import Error
 from ..arguments import ArgumentError, check_fields, checked
 from ..some_names import some_names
-from .parm_tiles import Piece, Place, Polynomials, edges_of, joined_pieces, moved, nearest_good, refitted
-from .solving import SolutionFlag, SolvedParm, SolveReport
+from .parm_tiles import Layouts, Pieces, Place, Polynomials, edges_of, moved, nearest_good, refitted
+from .solving import SolutionFlag, SolveReport
 
 _FORMAT = "rimetree_parm_table"
 _VERSION = 1
@@ -86,14 +86,11 @@ class StoredParm:
     __hash__ = None
 
     @property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> Pieces:
         """The tiles one by one."""
-        numbers = (self.value, self.sigma, self.flag)
-        return [
-            Piece(tuple(time), tuple(freq), *(one[i, j] for one in numbers))
-            for i, time in enumerate(self.time_s)
-            for j, freq in enumerate(self.freq_hz)
-        ]
+        times, freqs = len(self.time_s), len(self.freq_hz)
+        numbers = (one.reshape(times * freqs, *self.value.shape[2:]) for one in (self.value, self.sigma, self.flag))
+        return Pieces(np.repeat(self.time_s, freqs, axis=0), np.tile(self.freq_hz, (times, 1)), *numbers)
 
     @property
     def place(self) -> Place:
@@ -149,20 +146,14 @@ class ParmTable(Mapping[str, StoredParm]):
         standard errors, as something else than a Solver leaves them.
         """
         _require_forest(forest)
-        states: dict[str, dict] = {}
-        pieces: dict[str, list[Piece]] = {}
+        solves = None if solves is None else list(solves)
+        names = [one.name for one in forest.parameters()] if solves is None else _names_in(solves)
+        states = {name: _state_of(forest, name) for name in names}
         if solves is None:
-            for parameter in forest.parameters():
-                state = states[parameter.name] = forest.get_state(parameter.name)
-                value = _four(state["value"], state)
-                tiles = StoredParm(value, np.full(value.shape, np.nan), np.zeros(value.shape, int), *_intervals(state))
-                pieces[parameter.name] = tiles.pieces
-        for solve in solves or ():
-            for name, parm in solve.parms.items():
-                if name not in states:
-                    states[name] = _state_of(forest, name)
-                pieces.setdefault(name, []).extend(_solved(parm, states[name], solve))
-        return cls(_stored(states, {name: found for name, found in pieces.items() if found}))
+            pieces = {name: _as_it_is(state) for name, state in states.items()}
+        else:
+            pieces = {name: _solved(name, state, solves) for name, state in states.items()}
+        return cls(_stored(states, {name: found for name, found in pieces.items() if len(found.value)}))
 
     @checked
     def joined(self, later: ParmTable) -> ParmTable:
@@ -175,8 +166,8 @@ class ParmTable(Mapping[str, StoredParm]):
         for name in self._parms.keys() & later._parms.keys():
             first, second = self[name], later[name]
             terms = tuple(max(pair) for pair in zip(first.value.shape[2:], second.value.shape[2:], strict=True))
-            both = [moved(one, parm.place, second.place, terms) for parm in (first, second) for one in parm.pieces]
-            states[name], pieces[name] = vars(second), both
+            both = (moved(parm.pieces, parm.place, second.place, terms) for parm in (first, second))
+            states[name], pieces[name] = vars(second), next(both).and_then(next(both))
         return ParmTable({**self._parms, **later._parms, **_stored(states, pieces)})
 
     def put_into(self, forest) -> list[str]:
@@ -267,14 +258,16 @@ def _read(group) -> StoredParm:
     return StoredParm(*(group[one][()] for one in _ARRAYS), **{one: float(group.attrs[one]) for one in _PLACE})
 
 
-def _four(value, state: Mapping) -> np.ndarray:
-    """A Parm's `value`, or something of its shape, as [time tile, freq tile, time term, freq term]."""
-    value = np.asarray(value)
-    if value.ndim == 4:
-        return value
-    tiles = [max(len(edges) - 1, 1) for edges in _edges(state)]
-    terms = (*value.shape, 1, 1)[:2]
-    return np.tile(value.reshape(1, 1, *terms), (*tiles, 1, 1))
+def _shape(state: Mapping) -> tuple[int, int, int, int]:
+    """How many time tiles, freq tiles, time terms and freq terms a Parm has."""
+    shape = np.shape(state["value"])
+    return shape if len(shape) == 4 else (*(max(len(one) - 1, 1) for one in _edges(state)), *(*shape, 1, 1)[:2])
+
+
+def _values(state: Mapping) -> np.ndarray:
+    """A Parm's value, [time tile, freq tile, time term, freq term]."""
+    shape = _shape(state)
+    return np.broadcast_to(np.reshape(state["value"], shape if np.ndim(state["value"]) == 4 else shape[2:]), shape)
 
 
 def _edges(state: Mapping) -> tuple[np.ndarray, np.ndarray]:
@@ -294,27 +287,43 @@ def _intervals(state: Mapping) -> tuple[np.ndarray, ...]:
     return tuple(np.stack([one[:-1], one[1:]], axis=1) if len(one) else everywhere for one in _edges(state))
 
 
-def _solved(parm: SolvedParm, state: Mapping, solve: SolveReport) -> list[Piece]:
+def _as_it_is(state: Mapping) -> Pieces:
+    """A Parm's present values."""
+    value = _values(state)
+    return StoredParm(value, np.full(value.shape, np.nan), np.zeros(value.shape, int), *_intervals(state)).pieces
+
+
+def _names_in(solves: Sequence[SolveReport]) -> list[str]:
+    return list(dict.fromkeys(name for solve in solves for name in solve.parms))
+
+
+def _solved(name: str, state: Mapping, solves: Sequence[SolveReport]) -> Pieces:
     """The tiles that were solved for, each for the times and frequencies of its edges or else of its data, without the
     gaps between these: of others than the field that was solved on, say."""
-    value, sigma, flag, group = (_four(one, state) for one in (parm.value, parm.sigma, parm.flag, parm.group))
-    times, freqs = _intervals(state)
-    found = []
-    for i, j in np.argwhere(group[:, :, 0, 0] >= 0):
-        data = solve.groups[group[i, j, 0, 0]]
-        of_data = (data.time_ranges_s or [data.time_s], data.freq_ranges_hz or [data.freq_hz])
-        ranges = (
-            [tuple(own)] if np.isfinite(own).all() else found_on
-            for own, found_on in zip((times[i], freqs[j]), of_data, strict=True)
-        )
-        found += [Piece(*domain, value[i, j], sigma[i, j], flag[i, j]) for domain in itertools.product(*ranges)]
-    return found
+    those = [(solve.groups, solve.parms[name]) for solve in solves if name in solve.parms]
+    shape = (len(those), *_shape(state))
+    value, sigma, flag, group = (
+        np.array([getattr(parm, one) for _, parm in those]).reshape(shape)
+        for one in ("value", "sigma", "flag", "group")
+    )
+    own = _intervals(state)
+    has_own = [np.isfinite(one).all() for one in own]
+    at, time_s, freq_hz = [], [], []
+    for s, i, j in np.argwhere(group[..., 0, 0] >= 0):
+        data = those[s][0][group[s, i, j, 0, 0]]
+        times = [own[0][i]] if has_own[0] else data.time_ranges_s or [data.time_s]
+        freqs = [own[1][j]] if has_own[1] else data.freq_ranges_hz or [data.freq_hz]
+        for time, freq in itertools.product(times, freqs):
+            at.append((s, i, j)), time_s.append(time), freq_hz.append(freq)
+    index = tuple(np.array(at, int).reshape(-1, 3).T)
+    domain = (np.array(ends, float).reshape(-1, 2) for ends in (time_s, freq_hz))
+    return Pieces(*domain, value[index], sigma[index], flag[index])
 
 
-def _stored(states: Mapping[str, Mapping], pieces: Mapping[str, Sequence[Piece]]) -> dict[str, StoredParm]:
-    stored, in_part = {}, []
+def _stored(states: Mapping[str, Mapping], pieces: Mapping[str, Pieces]) -> dict[str, StoredParm]:
+    stored, in_part, layouts = {}, [], Layouts()
     for name, own in pieces.items():
-        tiles, replaced = joined_pieces(own)
+        tiles, replaced = layouts.joined(own)
         stored[name] = StoredParm(*tiles, **{one: float(states[name][one]) for one in _PLACE})
         in_part += [name] if replaced else []
     if in_part:
@@ -329,7 +338,7 @@ def _stored(states: Mapping[str, Mapping], pieces: Mapping[str, Sequence[Piece]]
 def _start(stored: StoredParm, value: np.ndarray, state: Mapping) -> tuple[np.ndarray, bool]:
     """Values, in its own tiles and polynomials, for a Parm to start with; and whether they are within its bounds."""
     place = tuple(float(state[one]) for one in _PLACE)
-    like = Polynomials(_four(state["value"], state), _edges(state), place)
+    like = Polynomials(_values(state), _edges(state), place)
     source = Polynomials(value, (edges_of(stored.time_s), edges_of(stored.freq_hz)), stored.place)
     found = refitted(source, like, stored.is_like(like.value.shape[2:], place))
     limits = (_limit(state[name], found.shape, none) for name, none in (("minimum", -np.inf), ("maximum", np.inf)))

@@ -19,35 +19,38 @@ Edges = tuple[np.ndarray, np.ndarray]  # of time and of frequency
 Place = tuple[float, float, float, float]  # time_0_s, time_scale_s, freq_0_hz, freq_scale_hz
 
 
-class Piece(NamedTuple):
-    """A polynomial for an interval of time (MJD, seconds) and one of frequency (Hz); infinite: for all.
+class Pieces(NamedTuple):
+    """Polynomials for intervals of time (MJD, seconds) and of frequency (Hz), infinite ones for all.
 
-    `value`, `sigma`, `flag`: [time term, freq term].
+    `time_s`, `freq_hz`: [piece, 2]; `value`, `sigma`, `flag`: [piece, time term, freq term].
     """
 
-    time_s: Interval
-    freq_hz: Interval
+    time_s: np.ndarray
+    freq_hz: np.ndarray
     value: np.ndarray
     sigma: np.ndarray
     flag: np.ndarray
 
+    def and_then(self, others: Pieces) -> Pieces:
+        return Pieces(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
 
-def moved(piece: Piece, place: Place, to: Place, terms: tuple[int, int]) -> Piece:
-    """The same polynomial about other origins, in other scales and with at least so many terms.
+
+def moved(pieces: Pieces, place: Place, to: Place, terms: tuple[int, int]) -> Pieces:
+    """The same polynomials about other origins, in other scales and with at least so many terms.
 
     Standard errors are those of coefficients without correlations; where an origin moves, what is wrong with one
     coefficient is wrong with all.
     """
-    own = piece.value.shape
+    own = pieces.value.shape[1:]
     shape = tuple(max(pair) for pair in zip(own, terms, strict=True))
     turns = [_turn(place[2 * k : 2 * k + 2], to[2 * k : 2 * k + 2], shape[k])[:, : own[k]] for k in (0, 1)]
-    value = turns[0] @ piece.value @ turns[1].T
-    sigma = np.sqrt(turns[0] ** 2 @ piece.sigma**2 @ turns[1].T ** 2)
-    flag = np.zeros(shape, piece.flag.dtype)
-    flag[: own[0], : own[1]] = piece.flag
+    value = turns[0] @ pieces.value @ turns[1].T
+    sigma = np.sqrt(turns[0] ** 2 @ pieces.sigma**2 @ turns[1].T ** 2)
+    flag = np.zeros(value.shape, pieces.flag.dtype)
+    flag[:, : own[0], : own[1]] = pieces.flag
     if any(np.any(np.triu(turn, 1)) for turn in turns):
-        flag[:] = np.bitwise_or.reduce(piece.flag, axis=None)
-    return piece._replace(value=value, sigma=sigma, flag=flag)
+        flag |= np.bitwise_or.reduce(pieces.flag, axis=(1, 2), keepdims=True)
+    return pieces._replace(value=value, sigma=sigma, flag=flag)
 
 
 def _turn(place: Interval, to: Interval, terms: int) -> np.ndarray:
@@ -58,35 +61,59 @@ def _turn(place: Interval, to: Interval, terms: int) -> np.ndarray:
     return np.array([[comb(n, k) * a ** (n - k) * b**k if n >= k else 0.0 for n in range(terms)] for k in range(terms)])
 
 
-def joined_pieces(pieces: Sequence[Piece]) -> tuple[tuple[np.ndarray, ...], bool]:
-    """`value`, `sigma`, `flag` [time tile, freq tile, time term, freq term], and from where to where the tiles reach,
-    [time tile, 2] and [freq tile, 2]; and whether a part of a piece that is not for all is another's.
+class Layouts:
+    """Puts pieces side by side. Many Parms have pieces for the same intervals, of which it is found out once how."""
 
-    Of several pieces for one tile the last that has data counts. A tile that no piece is for, where pieces are not the
-    same at all frequencies, takes the nearest in time, flagged as not solved.
-    """
-    pieces = sorted(pieces, key=lambda piece: not (piece.flag & _NO_DATA).any())  # what has no data takes no place
-    intervals = [_with_widths(np.array([piece[axis] for piece in pieces])) for axis in (0, 1)]
-    times, freqs = (_tiles(one) for one in intervals)
+    def __init__(self):
+        self._known: dict[tuple[bytes, ...], _Layout] = {}
+
+    def joined(self, pieces: Pieces) -> tuple[tuple[np.ndarray, ...], bool]:
+        """`value`, `sigma`, `flag` [time tile, freq tile, time term, freq term], and from where to where the tiles
+        reach, [time tile, 2] and [freq tile, 2]; and whether a part of a piece that is not for all is another's.
+
+        Of several pieces for one tile the last that has data counts. A tile that no piece is for, where pieces are not
+        the same at all frequencies, takes the nearest in time, flagged as not solved.
+        """
+        has_data = ~(pieces.flag & _NO_DATA).any(axis=(1, 2))
+        key = pieces.time_s.tobytes(), pieces.freq_hz.tobytes(), has_data.tobytes()
+        if key not in self._known:
+            self._known[key] = _layout_of(pieces.time_s, pieces.freq_hz, has_data)
+        layout = self._known[key]
+        value, sigma, flag = (one[layout.owner] for one in pieces[2:])
+        sigma[layout.empty] = np.nan
+        flag[layout.empty] |= SolutionFlag.NOT_SOLVED
+        return (value, sigma, flag, layout.times, layout.freqs), layout.in_part
+
+
+class _Layout(NamedTuple):
+    times: np.ndarray  # [time tile, 2]
+    freqs: np.ndarray
+    owner: np.ndarray  # [time tile, freq tile]: number of the piece
+    empty: np.ndarray  # the same: whether the piece is that of another tile
+    in_part: bool
+
+
+def _layout_of(time_s: np.ndarray, freq_hz: np.ndarray, has_data: np.ndarray) -> _Layout:
+    time_s, freq_hz = _with_widths(time_s), _with_widths(freq_hz)
+    times, freqs = _tiles(time_s), _tiles(freq_hz)
     owner = np.full((len(times), len(freqs)), -1)
-    for number, (time, freq) in enumerate(zip(*intervals, strict=True)):
-        owner[np.ix_(_within(times, time), _within(freqs, freq))] = number
-    in_part = any(_in_part(owner, number, *intervals, times, freqs) for number in range(len(pieces)))
+    rows, columns = _within(times, time_s), _within(freqs, freq_hz)
+    for number in np.argsort(has_data, kind="stable"):  # what has no data takes no place
+        owner[rows[number], columns[number]] = number
+    in_part = any(
+        _in_part(owner[rows[number], columns[number]] == number)
+        for number in np.flatnonzero(np.isfinite(time_s).all(axis=1) | np.isfinite(freq_hz).all(axis=1))
+    )
     empty = owner < 0
+    centres = _centres(times), _centres(freqs)
     for i, j in np.argwhere(empty):
-        away = [(_distance(freqs[j], freq), _distance(times[i], time)) for time, freq in zip(*intervals, strict=True)]
-        owner[i, j] = min(range(len(pieces)), key=away.__getitem__)
-    value, sigma, flag = (np.array([piece[at] for piece in pieces])[owner] for at in (2, 3, 4))
-    sigma[empty] = np.nan
-    flag[empty] |= SolutionFlag.NOT_SOLVED
-    return (value, sigma, flag, times, freqs), in_part
+        away = _distance(centres[1][j], freq_hz), _distance(centres[0][i], time_s)
+        owner[i, j] = np.lexsort(away[::-1])[0]
+    return _Layout(times, freqs, owner, empty, in_part)
 
 
-def _in_part(owner: np.ndarray, number: int, time_s, freq_hz, times: np.ndarray, freqs: np.ndarray) -> bool:
-    """Whether a piece that is not for all has some of the tiles in its intervals, and not all."""
-    time, freq = time_s[number], freq_hz[number]
-    own = owner[np.ix_(_within(times, time), _within(freqs, freq))] == number
-    return bool((np.isfinite(time).all() or np.isfinite(freq).all()) and own.any() and not own.all())
+def _in_part(own: np.ndarray) -> bool:
+    return bool(own.any() and not own.all())
 
 
 def _with_widths(intervals: np.ndarray) -> np.ndarray:
@@ -126,15 +153,14 @@ def _centres(tiles: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(inner), inner, 0.0).sum(axis=1) / 2
 
 
-def _within(tiles: np.ndarray, interval: np.ndarray) -> np.ndarray:
-    """Numbers of the tiles in an interval."""
-    centres = _centres(tiles)
-    return np.flatnonzero((centres > interval[0]) & (centres < interval[1]))
+def _within(tiles: np.ndarray, intervals: np.ndarray) -> list[slice]:
+    """Tiles in each interval."""
+    ends = np.searchsorted(_centres(tiles), intervals)
+    return [slice(first, last) for first, last in ends]
 
 
-def _distance(tile: np.ndarray, interval: np.ndarray) -> float:
-    (at,) = _centres(tile[None])
-    return max(interval[0] - at, at - interval[1], 0.0)
+def _distance(at: float, intervals: np.ndarray) -> np.ndarray:
+    return np.maximum(np.maximum(intervals[:, 0] - at, at - intervals[:, 1]), 0.0)
 
 
 def nearest_good(value: np.ndarray, flag: np.ndarray, time_s: np.ndarray) -> tuple[np.ndarray, int, bool]:
