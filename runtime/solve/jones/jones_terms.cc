@@ -103,6 +103,7 @@ class Walk {
     }
     so_far.left.insert(so_far.left.end(), children.begin(), children.begin() + core);
     so_far.right.insert(so_far.right.begin(), children.begin() + core + 1, children.end());
+    if (!(so_far.shape == TensorShape{2, 2}) && has_matrices(so_far)) return false;  // of a row or a column
     split(so_far.left, so_far.right);
     so_far.flags_merge = so_far.flags_merge || product;
     return visit(children[static_cast<std::size_t>(core)], std::move(so_far));

@@ -113,6 +113,36 @@ def test_errors_with_tails(how):
     check_alike(solved(EQUATIONS[how], **robust), solved(EQUATIONS[how], method="generic", **robust))
 
 
+@pytest.mark.parametrize("how", ["a row", "a column", "a form"])
+def test_rows_and_columns_times_matrices_are_no_elements(how):
+    """Each of their elements is a sum."""
+    write = {
+        "a row": lambda row, g, column: row @ g,
+        "a column": lambda row, g, column: g @ column,
+        "a form": lambda row, g, column: rt.MatrixMultiply(row, g, column),
+    }[how]
+
+    def solve(method):
+        random, ns = np.random.default_rng(9), rt.NodeScope()
+        true = np.eye(2) + 0.2 * planted.complex_gaussian(random, (2, 2))
+        parts = [
+            rt.ToComplex(rt.Parm(float(k in (0, 3)), solvable=True), rt.Parm(0.0, solvable=True)) for k in range(4)
+        ]
+        ns.G << rt.Matrix22(*parts)
+        vectors = planted.complex_gaussian(random, (2, 2, N_TIME, N_CHANNEL))
+        row, column = (rt.Constant(one, cells_rank=2) for one in vectors)
+        ns.solver << rt.Solver(
+            rt.Condeq(write(row, rt.Constant(true), column), write(row, ns.G, column)), method=method
+        )
+        forest = rt.Forest(ns)
+        report = forest.solve("solver", CELLS)
+        return report, forest.evaluate(ns.G)[..., 0, 0] - true
+
+    (auto, off), (generic, _) = solve("auto"), solve("generic")
+    assert auto.groups[0].equations == generic.groups[0].equations
+    np.testing.assert_allclose(off, 0, atol=1e-9)
+
+
 def test_a_matrix_written_by_elements_is_one_of_jones_terms():
     """Each element a product of its own."""
 
