@@ -39,6 +39,24 @@ std::optional<std::vector<JonesModel>> models_in(const ModelForest& read, const 
   return models;
 }
 
+/// Says where few equations keep the others from being summed up.
+void note_what_stands_beside(Evaluator& evaluator, const Problem& problem) {
+  const ModelForest read(evaluator, false);
+  std::size_t sums = 0;
+  const Equation* other = nullptr;
+  for (const Equation& equation : problem.equations)
+    if (const auto model = jones_model(read.get(), equation.model); model && n_solvable(*model) > 0)
+      ++sums;
+    else if (other == nullptr)
+      other = &equation;
+  if (sums > 0 && other != nullptr)
+    evaluator.notes().add(
+        "solver-beside", "Solver: of " + std::to_string(problem.equations.size()) + " Condeqs " + std::to_string(sums) +
+                             " could be solved on sums over the data, which takes less, if \"" +
+                             evaluator.forest().node(other->condeq).name() +
+                             "\" were not beside them (what is known of a Parm may be its prior_mean and prior_sigma)");
+}
+
 std::size_t most_terms(const std::vector<JonesModel>& models) {
   std::size_t terms = 0;
   for (const JonesModel& model : models) terms = std::max(terms, n_solvable(model));
@@ -64,7 +82,9 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
     evaluator.update_plan(roots);
     if (auto source = source_of(ModelForest(evaluator, true), ElementsOneByOne::yes)) return source;
   }
-  return source_of(as_written, ElementsOneByOne::yes);
+  auto source = source_of(as_written, ElementsOneByOne::yes);
+  if (source == nullptr) note_what_stands_beside(evaluator, problem);
+  return source;
 }
 
 std::unique_ptr<JonesSource> JonesSource::make(ModelForest read, std::vector<JonesModel> models, Evaluator& evaluator,

@@ -113,6 +113,24 @@ def test_errors_with_tails(how):
     check_alike(solved(EQUATIONS[how], **robust), solved(EQUATIONS[how], method="generic", **robust))
 
 
+def test_an_equation_that_keeps_others_from_being_summed_up_is_named():
+    def notes(constraint):
+        ns = rt.NodeScope()
+        for p in range(3):
+            ns.g(p) << rt.Parm(1.0, solvable=True)
+        condeqs = [rt.Condeq(6.0, ns.g(p) * rt.Constant(2.0) * ns.g(q)) for p, q in ((0, 1), (0, 2), (1, 2))]
+        if constraint:
+            condeqs.append(ns.known << rt.Condeq(1.5, ns.g(0)))
+        ns.solver << rt.Solver(*condeqs)
+        forest = rt.Forest(ns)
+        forest.solve(ns.solver, CELLS)
+        return [note for note in forest.notes() if "beside them" in note]
+
+    assert not notes(False)
+    (note,) = notes(True)
+    assert "of 4 Condeqs 3 could be" in note and '"known"' in note and "prior_sigma" in note
+
+
 @pytest.mark.parametrize("how", ["a row", "a column", "a form"])
 def test_rows_and_columns_times_matrices_are_no_elements(how):
     """Each of their elements is a sum."""
