@@ -57,6 +57,7 @@ std::vector<std::array<double, 2>> intervals_between_gaps(const Cells& cells, Ax
     own.push_back({grid.centre[i] - 0.5 * grid.width[i], grid.centre[i] + 0.5 * grid.width[i]});
     narrowest = std::min(narrowest, grid.width[i]);
   }
+  if (!(narrowest > 0)) return joined;  // where cells are points nothing is said of gaps
   std::sort(own.begin(), own.end());
   for (const std::array<double, 2>& cell : own)
     if (joined.empty() || cell[0] > joined.back()[1] + kSmallGap * narrowest)

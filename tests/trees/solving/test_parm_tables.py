@@ -231,6 +231,8 @@ def test_solves_on_cells_without_widths():
     forest = rt.Forest(ns)
     solves = [forest.solve(ns.solver, rt.Cells(time_s=[at], freq_hz=1e9)) for at in (1.0, 2.0, 10.0)]
     table = rt.ParmTable.of(forest, solves)
+    several = forest.solve(ns.solver, rt.Cells(time_s=[1.0, 2.0, 10.0], freq_hz=1e9, time_width_s=0.0))
+    assert several.groups[0].time_s == (1.0, 10.0) and several.groups[0].time_ranges_s == []
     there = rt.NodeScope()
     there.p << rt.Parm(0.0)
     given = rt.Forest(there)
